@@ -25,7 +25,7 @@ endfunction()
 
 # Flags of every target of the project.
 add_library(trireme_flags INTERFACE)
-target_compile_options(trireme_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
+target_compile_options(trireme_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Wno-restrict
                        -fno-math-errno $<$<BOOL:${TRIREME_WERROR}>:-Werror>)
 if(TRIREME_SANITIZE)
   target_compile_options(trireme_flags INTERFACE -fsanitize=${TRIREME_SANITIZE} -fno-omit-frame-pointer
