@@ -1,0 +1,62 @@
+// The resolved config: what every later part is built from. Only resolve (config/resolve.h) makes one;
+// its values are complete and checked against each other, so later code trusts them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "config/batch.h"
+#include "config/checkpoint.h"
+#include "config/data.h"
+#include "config/eval.h"
+#include "config/lr.h"
+#include "config/model.h"
+#include "config/optimizer.h"
+#include "config/precision.h"
+#include "config/run.h"
+
+namespace trireme {
+
+struct RunSpec {
+  ModelSpec model;
+  DataSpec data;
+  BatchSpec batch;
+  OptimizerSpec optimizer;
+  LrSpec lr;
+  PrecisionSpec precision;
+  CheckpointSpec checkpoint;
+  EvalSpec eval;
+  RunOptions run;
+};
+
+// Forwards per rank and optimizer step.
+inline int64_t micro_batches_per_step(const RunSpec& spec) { return spec.batch.sequences / spec.batch.micro; }
+// Tokens per optimizer step, all ranks together.
+inline int64_t tokens_per_step(const RunSpec& spec) { return spec.batch.sequences * spec.data.seq_len; }
+
+// Reads and resolves a TOML file; each override is "section.key=value", the value in TOML or a bare word,
+// later ones win. EnvError when the file cannot be read, UserError (with file and line) for everything wrong
+// in it.
+RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides = {});
+// The same for a text; `name` stands for the file in messages.
+RunSpec parse_config(const std::string& text, const std::string& name,
+                     const std::vector<std::string>& overrides = {});
+
+// Canonical TOML: every key that applies, in the order of the reference. Resolves to the same spec and text.
+std::string to_toml(const RunSpec& spec);
+
+struct Difference {
+  std::string key;  // "optimizer.lr"
+  std::string before, after;
+  Effect effect;
+};
+// The keys whose values differ, in canonical order; "" stands for a key that one side does not have.
+std::vector<Difference> diff(const RunSpec& before, const RunSpec& after);
+
+// 64 bits of FNV-1a over the canonical keys and values whose effect is math: equal for runs with equal
+// numbers.
+uint64_t math_hash(const RunSpec& spec);
+
+// The reference page in Markdown: every key with type, unit, default, range and meaning.
+std::string config_reference();
+
+}  // namespace trireme
