@@ -1,0 +1,134 @@
+// Checkpoints: saving, listing, verifying and reading them (format: docs/checkpoints.md). Called by the
+// training loop, evaluation, generation and `trireme ckpt`. A checkpoint is whole or not there: it counts
+// once its COMMITTED stands, and that holds the checksum of index.json, which holds those of every byte.
+//
+//   auto store = open_directory_store("runs/demo/checkpoints");
+//   save_checkpoint(*store, meta, pieces, {.keep = 3, .threads = 2});
+//   if (auto found = newest_good(*store, {.threads = 2}, [&](const std::string& why) { log.warn(why); })) {
+//     found->require_exactly(names);
+//     found->read("params/embedding", DType::f32, {257, 64}, bytes);
+//   }
+//
+// Failures are EnvError and name checkpoint, file and tensor; a tensor that is missing, extra, or of
+// another dtype or shape than asked for is a UserError (the config differs from the run's).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "io/store/byte_store.h"
+
+namespace trireme {
+
+// A tensor to save; `bytes` belong to the caller and must not change until save_checkpoint returns.
+struct TensorPiece {
+  std::string name;  // unique in the checkpoint; not "__metadata__"
+  DType dtype = DType::f32;
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
+
+// What a run needs besides its tensors.
+struct CheckpointMeta {
+  int64_t step = 0;           // optimizer steps done
+  int64_t data_position = 0;  // sequences taken from the data order so far
+  int64_t tokens_seen = 0;
+  int64_t skipped_steps = 0;              // steps left out for a NaN or Inf
+  std::map<std::string, int64_t> counts;  // any further integers of the loop, by name
+  std::string config_toml;                // the resolved config
+};
+
+struct SaveOptions {
+  int64_t keep = 0;  // newest so many stay, counted up to this step; 0 = all
+  int threads = 1;
+};
+
+struct SaveReport {
+  std::string name;      // "step-00000100"
+  std::string location;  // for messages: "runs/demo/checkpoints/step-00000100"
+  int64_t bytes = 0;
+  double seconds = 0;
+  std::vector<std::string> removed;     // leftovers of killed saves, and checkpoints older than `keep`
+  std::optional<std::string> not_kept;  // why old ones could not be removed; the new one stands
+};
+
+// Durable when it returns. On an error (disk full, unwritable) nothing of it remains and older checkpoints
+// are intact. A checkpoint of the same step is replaced in one instant.
+SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
+                           const SaveOptions& options);
+
+struct CheckpointName {
+  int64_t step = 0;
+  std::string name;        // "step-00000100"
+  bool committed = false;  // false: a save that was killed, never to be read
+};
+
+std::string checkpoint_name(int64_t step);  // 100 -> "step-00000100"
+std::vector<CheckpointName> list_checkpoints(
+    const ByteStore& store);  // by step, ascending; other names left out
+
+struct ReadOptions {
+  int threads = 1;
+};
+
+struct StoredTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+struct CheckpointIndex;
+
+// An open checkpoint. The constructor verifies index.json against COMMITTED, and every file's size and
+// header; read() verifies the data. read() may be called from several threads.
+class CheckpointReader {
+ public:
+  CheckpointReader(const ByteStore& store, const std::string& name, const ReadOptions& options = {});
+  CheckpointReader(CheckpointReader&&) noexcept;
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+  ~CheckpointReader();
+
+  const CheckpointMeta& meta() const;
+  std::string location() const;               // for messages
+  std::vector<StoredTensor> tensors() const;  // by name
+
+  // Copies the tensor, verifying its checksums. `into` has exactly count(shape) * size_of(dtype) bytes.
+  void read(const std::string& tensor, DType dtype, const Shape& shape, std::span<std::byte> into) const;
+  // Refuses when the checkpoint lacks one of these tensors or has another besides.
+  void require_exactly(std::span<const std::string> names) const;
+  // Reads every byte; returns what is wrong, a line per damaged file or block of a tensor.
+  std::vector<std::string> faults() const;
+
+ private:
+  const ByteStore* store_;
+  std::string name_;
+  ReadOptions options_;
+  std::unique_ptr<CheckpointIndex> index_;
+  std::vector<std::unique_ptr<ByteSource>> files_;
+};
+
+struct VerifyReport {
+  std::string name;
+  int64_t step = 0;
+  int64_t bytes = 0;  // of all its files
+  int64_t tensors = 0;
+  std::vector<std::string> faults;  // empty: every byte is as it was written
+};
+
+VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name,
+                               const ReadOptions& options = {});
+
+// The newest checkpoint of which every byte is right; on_bad hears of each newer one that is damaged, with
+// the reason. Empty when there is none.
+std::optional<CheckpointReader> newest_good(const ByteStore& store, const ReadOptions& options,
+                                            const std::function<void(const std::string&)>& on_bad);
+
+}  // namespace trireme
