@@ -1,0 +1,7 @@
+// What each op folder provides: its op and the ops that its gradient emits. table.cpp lists them.
+#pragma once
+#include <vector>
+
+#include "ops/op.h"
+
+namespace trireme {}  // namespace trireme
