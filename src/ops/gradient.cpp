@@ -16,6 +16,10 @@ static ValueId at(const std::vector<ValueId>& ids, int i) {
 }
 
 ValueId GradientBuilder::input(int i) const { return at(op().inputs, i); }
+const TensorType& GradientBuilder::input_type(int i) const {
+  return tape_.values[static_cast<size_t>(input(i).index)].type;
+}
+
 ValueId GradientBuilder::output(int i) const { return at(op().outputs, i); }
 
 ValueId GradientBuilder::output_grad(int i) const {

@@ -23,8 +23,9 @@ class GradientBuilder {
   GradientBuilder(Tape& tape, size_t forward_index);
 
   const Op& op() const;
-  ValueId input(int i) const;   // invalid when absent
-  ValueId output(int i) const;  // using one in an emitted op saves it from forward to backward
+  ValueId input(int i) const;                 // invalid when absent
+  const TensorType& input_type(int i) const;  // of an input that is there
+  ValueId output(int i) const;                // using one in an emitted op saves it from forward to backward
 
   // The gradient that arrived at output i; invalid when none does (nobody used it).
   ValueId output_grad(int i) const;
