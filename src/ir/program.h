@@ -1,0 +1,184 @@
+// A Program: everything ONE rank does, as data. Code says what a kind of block computes; a Unit binds Code to
+// the memory of one block or parameter group; a Timeline is the order of actions; the MemoryPlan gives every
+// buffer an offset in the rank's one arena. The engine, the simulator and the planner walk the same Program.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "ir/code.h"
+
+namespace trireme {
+
+using CodeId = Id<struct CodeTag>;
+using UnitId = Id<struct UnitTag>;
+using ParamId = Id<struct ParamTag>;
+using GroupId = Id<struct GroupTag>;
+using BufferId = Id<struct BufferTag>;
+using ActionId = Id<struct ActionTag>;
+
+struct Location {
+  BufferId buffer;
+  int64_t offset = 0;  // bytes
+  bool operator==(const Location&) const = default;
+};
+
+// --- parameters -------------------------------------------------------------------------------------------
+
+struct Param {
+  std::string name;
+  Shape shape;
+  GroupId group;
+  int64_t offset = 0;  // elements, in the group's flat buffers; a multiple of kParamAlignment
+  bool decay = false;
+  bool operator==(const Param&) const = default;
+};
+
+// Elements: a parameter's start in a flat buffer, and the chunk of the grad norm's partial sums.
+inline constexpr int64_t kParamAlignment = 1024;
+
+// The unit of gathering and reducing: one flat buffer per kind of state.
+struct ParamGroup {
+  std::string name;
+  int64_t elements = 0;       // padded to kParamAlignment
+  BufferId master;            // f32
+  BufferId moment1, moment2;  // f32; invalid when the program does not train
+  bool operator==(const ParamGroup&) const = default;
+};
+
+// --- code at work -----------------------------------------------------------------------------------------
+
+// Offsets of a Code's values inside the buffers that an action brings. What a value's role is says which
+// buffer: local -> workspace, saved -> saved, held -> held, batch -> batch. Others are bound by the unit or
+// the action.
+struct CodeLayout {
+  std::vector<int64_t> offset;  // by value, bytes; -1 when not placed here
+  int64_t saved_bytes = 0;
+  int64_t held_bytes = 0;
+  std::array<int64_t, kSections> workspace_bytes{};     // locals and scratch
+  std::array<std::vector<int64_t>, kSections> scratch;  // by op of the section: offset in the workspace
+  bool operator==(const CodeLayout&) const = default;
+};
+
+struct Unit {
+  std::string name;  // "layers.3", "layers.3/optimizer"
+  CodeId code;
+  std::vector<Location> bound;  // by value: params, param_grads, prepared, state; invalid for the rest
+  bool operator==(const Unit&) const = default;
+};
+
+// --- the order of work ------------------------------------------------------------------------------------
+
+enum class ActionKind : uint8_t {
+  load,     // the micro-batch's tokens, targets, ... from the loader
+  unshard,  // a group's compute copy from its master weights
+  prepare,  // a block's prepared values (packed weights)
+  zero,     // a group's gradient accumulators
+  forward,
+  backward,  // both parts
+  backward_input,
+  backward_weight,
+  loss,          // the step's loss from the micro-batches'
+  norm_partial,  // a group's partial sums of squares
+  grad_norm,     // the whole norm, the clip scale, whether the step counts
+  optimizer,     // a group's update
+};
+std::string_view name_of(ActionKind kind);
+Section section_of(ActionKind kind);  // which op list the action runs; load runs none
+
+enum class Stream : uint8_t { compute, comm };
+std::string_view name_of(Stream stream);
+
+struct Action {
+  ActionKind kind = ActionKind::load;
+  UnitId unit;               // invalid for load
+  int32_t micro_batch = -1;  // -1 where the action belongs to the step
+  Stream stream = Stream::compute;
+  std::vector<ActionId> waits;  // on other streams; a stream keeps its own order
+
+  // Memory, by value role.
+  BufferId workspace, saved, held, batch;
+  std::vector<Location> inputs, outputs, input_grads, output_grads;
+  bool operator==(const Action&) const = default;
+};
+
+struct Timeline {
+  std::string name;  // "train", "eval", "prefill", "decode"
+  int32_t micro_batches = 0;
+  std::vector<Action> actions;
+  bool operator==(const Timeline&) const = default;
+};
+
+// --- memory -----------------------------------------------------------------------------------------------
+
+enum class BufferClass : uint8_t {
+  master,
+  moment,
+  gradient,
+  compute,
+  prepared,
+  activation,
+  saved,
+  held,
+  workspace,
+  batch,
+  cache,
+  scalar
+};
+inline constexpr int kBufferClasses = 12;
+std::string_view name_of(BufferClass cls);
+
+struct Buffer {
+  std::string name;
+  BufferClass cls = BufferClass::workspace;
+  int64_t bytes = 0;
+  int64_t offset = -1;    // in the arena; a multiple of kBufferAlignment
+  int32_t timeline = -1;  // -1: lives as long as the program
+  ActionId first, last;   // the actions of that timeline between which it lives
+  bool operator==(const Buffer&) const = default;
+};
+
+inline constexpr int64_t kBufferAlignment = 64;
+
+struct MemoryPlan {
+  std::vector<Buffer> buffers;
+  int64_t arena_bytes = 0;
+  bool operator==(const MemoryPlan&) const = default;
+};
+
+// --- all of it --------------------------------------------------------------------------------------------
+
+// What the loader fills for one micro-batch, at fixed offsets of the batch buffer.
+struct BatchField {
+  std::string name;  // tokens, targets, positions, doc_start, length
+  TensorType type;
+  int64_t offset = 0;
+  bool operator==(const BatchField&) const = default;
+};
+
+struct Program {
+  std::string name;
+  int32_t rank = 0;
+  int32_t threads = 1;  // what kernels' scratch is planned for
+  std::vector<BatchField> batch;
+  int64_t batch_bytes = 0;
+  std::vector<Param> params;
+  std::vector<ParamGroup> groups;
+  std::vector<Code> codes;
+  std::vector<CodeLayout> layouts;  // by code
+  std::vector<Unit> units;
+  std::vector<Timeline> timelines;
+  MemoryPlan memory;
+  BufferId scalars;  // f64, slots in ops/grad_norm/grad_norm.h; invalid when nothing trains or is evaluated
+  bool operator==(const Program&) const = default;
+
+  const Buffer& buffer(BufferId id) const { return memory.buffers[static_cast<size_t>(id.index)]; }
+  const Code& code(CodeId id) const { return codes[static_cast<size_t>(id.index)]; }
+  const Unit& unit(UnitId id) const { return units[static_cast<size_t>(id.index)]; }
+};
+
+// nullptr when the program has no such timeline.
+const Timeline* find_timeline(const Program& program, std::string_view name);
+
+}  // namespace trireme
