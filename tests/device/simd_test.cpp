@@ -22,7 +22,7 @@ std::vector<SimdProbe> probes() {
 // |got - want| in units of the last place of want, as f32 holds it (denormals included).
 double ulps(float got, double want) {
   const double rounded = std::abs(static_cast<float>(want));
-  const double ulp = std::max(std::nextafter(static_cast<float>(rounded), 1e38f) - rounded,
+  const double ulp = std::max(std::nextafter(static_cast<float>(rounded), HUGE_VALF) - rounded,
                               static_cast<double>(std::numeric_limits<float>::denorm_min()));
   return std::abs(got - want) / ulp;
 }
