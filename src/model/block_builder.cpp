@@ -1,0 +1,83 @@
+// Parameters and ops of a block, and the pieces that the families share.
+#include "model/block_builder.h"
+
+#include <cmath>
+
+#include "ops/attention/attention.h"
+#include "ops/head/head.h"
+#include "ops/linear/linear.h"
+
+namespace trireme {
+
+ValueId BlockBuilder::input(std::string name, Shape shape) {
+  return add_value(graph_, {std::move(name), {DType::f32, std::move(shape)}, ValueRole::input, {}});
+}
+
+ValueId BlockBuilder::batch(std::string name, Shape shape) {
+  return add_value(graph_, {std::move(name), {DType::i32, std::move(shape)}, ValueRole::batch, {}});
+}
+
+ValueId BlockBuilder::param(std::string name, Shape shape, Init init) {
+  ParamSpec param;
+  param.name = name;
+  param.shape = shape;
+  param.decay = shape.size() >= 2;
+  if (init == Init::ones) param.init_mean = 1.0f;
+  if (init == Init::normal) param.init_std = static_cast<float>(spec_.init_std);
+  // GPT-2 (Radford et al. 2019, section 2.3): projections into the residual stream start smaller.
+  if (init == Init::residual)
+    param.init_std = static_cast<float>(spec_.init_std / std::sqrt(2.0 * static_cast<double>(spec_.layers)));
+  params_.push_back(std::move(param));
+  return add_value(graph_, {std::move(name), {DType::f32, std::move(shape)}, ValueRole::param, {}});
+}
+
+ValueId BlockBuilder::op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
+                         const std::string& name) {
+  const OpDef& def = op_def(kind);
+  std::vector<std::string> names{name};
+  for (size_t i = 1; i < def.outputs.size(); ++i)
+    names.push_back(name + "." + std::string(def.outputs[i].name));
+  return add_op(graph_, kind, std::move(attrs), std::move(inputs), names)[0];
+}
+
+ValueId BlockBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init) {
+  const ValueId weight = param(name + ".weight", {out, in}, init);
+  const ValueId bias = spec_.bias ? param(name + ".bias", {out}, Init::zeros) : ValueId();
+  return op("linear", pack_attrs(LinearAttrs{.in = in, .out = out}), {x, weight, bias}, name);
+}
+
+ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs) {
+  const ValueId tokens = block.batch("tokens", {inputs.batch, inputs.seq_len});
+  const ValueId table = block.param("embed.weight", {spec.vocab, spec.width}, Init::normal);
+  return block.op("embedding", {}, {tokens, table}, "embed");
+}
+
+ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv) {
+  AttentionAttrs attrs;
+  attrs.heads = spec.heads;
+  attrs.kv_heads = spec.kv_heads;
+  attrs.head_dim = spec.head_dim;
+  attrs.window = spec.window;
+  attrs.softcap = spec.attn_softcap;
+  const ValueId doc_start =
+      inputs.doc_start ? block.batch("doc_start", {inputs.batch, inputs.seq_len}) : ValueId();
+  return block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
+}
+
+void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x) {
+  const std::string name = spec.tie_embeddings ? "embed.weight" : "head.weight";
+  const ValueId weight = block.param(name, {spec.vocab, spec.width}, Init::normal);
+  HeadAttrs attrs;
+  attrs.vocab = spec.vocab;
+  attrs.width = spec.width;
+  attrs.softcap = spec.logit_softcap;
+  if (inputs.head == HeadResult::logits) {
+    block.returns(block.op("head_logits", pack_attrs(attrs), {x, weight}, "logits"));
+    return;
+  }
+  attrs.z_loss = spec.z_loss;
+  const ValueId targets = block.batch("targets", {inputs.batch, inputs.seq_len});
+  block.returns(block.op("head_loss", pack_attrs(attrs), {x, weight, targets}, "loss"));
+}
+
+}  // namespace trireme

@@ -1,0 +1,54 @@
+// What a family's file writes its blocks with: a Graph under construction together with the parameters that
+// it uses.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+#include "ops/build.h"
+
+namespace trireme {
+
+// How a parameter starts: weights normal around 0, gains 1, biases 0.
+enum class Init : uint8_t { normal, residual, ones, zeros };
+
+class BlockBuilder {
+ public:
+  BlockBuilder(std::string graph_name, const ModelSpec& spec) : spec_(spec) {
+    graph_.name = std::move(graph_name);
+  }
+
+  ValueId input(std::string name, Shape shape);             // activation from the block before, f32
+  ValueId batch(std::string name, Shape shape);             // i32
+  ValueId param(std::string name, Shape shape, Init init);  // the name within the block
+  // An op with one output of interest, the first; the others get `name` with their operand's name appended.
+  ValueId op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs, const std::string& name);
+  // x W^T + b, with parameters `name`.weight and, when the model has biases, `name`.bias. x[...,in] ->
+  // [...,out].
+  ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init);
+  void returns(ValueId value) { graph_.outputs.push_back(value); }
+
+  Graph take_graph() { return std::move(graph_); }
+  const std::vector<ParamSpec>& params() const { return params_; }
+
+ private:
+  const ModelSpec& spec_;
+  Graph graph_;
+  std::vector<ParamSpec> params_;  // names within the block
+};
+
+// The three kinds of block of each family.
+struct BlockKinds {
+  BlockBuilder embed, layer, head;
+};
+BlockKinds gpt2_blocks(const ModelSpec& spec, const ModelInputs& inputs);
+BlockKinds llama_blocks(const ModelSpec& spec, const ModelInputs& inputs);
+
+// What both families share.
+ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs);
+ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv);
+// Loss or logits of the normed activation x[B,T,C]; the matrix is the embedding's when tied.
+void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x);
+
+}  // namespace trireme
