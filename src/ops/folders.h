@@ -4,4 +4,8 @@
 
 #include "ops/op.h"
 
-namespace trireme {}  // namespace trireme
+namespace trireme {
+
+std::vector<OpEntry> attention_ops();
+
+}  // namespace trireme

@@ -9,7 +9,9 @@ namespace {
 
 std::vector<OpEntry> all_ops() {
   using Folder = std::vector<OpEntry> (*)();
-  const std::vector<Folder> folders = {};
+  const std::vector<Folder> folders = {
+      attention_ops,
+  };
   std::vector<OpEntry> table;
   for (const Folder folder : folders)
     for (OpEntry& entry : folder()) table.push_back(std::move(entry));

@@ -2,4 +2,10 @@
 #pragma once
 #include "device/cpu/kernel.h"
 
-namespace trireme {}  // namespace trireme
+namespace trireme {
+
+CpuKernel prepare_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_attention_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_cached_attention(const OpSig& sig, const CpuContext& context);
+
+}  // namespace trireme

@@ -10,7 +10,11 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
     std::string_view op;
     PrepareCpuKernel prepare;
   };
-  const std::vector<Row> rows = {};
+  const std::vector<Row> rows = {
+      {"attention", prepare_attention},
+      {"attention_grad", prepare_attention_grad},
+      {"cached_attention", prepare_cached_attention},
+  };
   for (const Row& row : rows)
     if (row.op == op) return row.prepare;
   return nullptr;
