@@ -69,6 +69,9 @@ class Dataset {
   // Which window stands at `position` (>= 0; one per sequence since step 0). O(1), no I/O.
   SampleId where(int64_t position) const;
 
+  // True for the first sample of a source's second or later time through; the caller logs it.
+  bool begins_new_epoch(int64_t position) const;
+
   // Fills one row; returns the number of counted targets. UserError on an id >= vocab: names shard, offset,
   // id.
   int64_t sample(int64_t position, const SampleRow& row) const;

@@ -38,7 +38,7 @@ class Loader {
   ~Loader();  // stops the thread within one row's time
 
   // The next step's rows; valid until the next call. Rethrows what the reading thread met (and then again on
-  // every later call).
+  // every later call). With order fixed, a step past the last window is such a failure (UserError).
   const StepBatch& next();
 
   // Seconds that next() has waited for the thread so far, the first call left out (nothing could be ready).

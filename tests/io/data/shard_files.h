@@ -1,0 +1,91 @@
+// Small shard files for the data tests, written byte by byte and not by the product's own writer.
+#pragma once
+#include <stdlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace trireme {
+
+// A folder that is removed with everything in it.
+struct TempFolder {
+  std::string path;
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "trireme-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TempFolder() { std::filesystem::remove_all(path); }
+  std::string operator/(const std::string& name) const { return path + "/" + name; }
+};
+
+template <class T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+template <class T, class V>
+std::string packed(const std::vector<V>& values) {
+  std::string bytes;
+  for (const V value : values) append(bytes, static_cast<T>(value));
+  return bytes;
+}
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+template <class T = uint16_t>
+std::string llm_c_bytes(const std::vector<int>& ids, int32_t magic = 20240520, int32_t version = 1) {
+  std::string bytes;
+  append(bytes, magic);
+  append(bytes, version);
+  append(bytes, static_cast<int32_t>(ids.size()));
+  bytes.resize(1024, '\0');
+  return bytes + packed<T>(ids);
+}
+
+// One sequence per document.
+inline std::string megatron_index(const std::vector<int>& lengths, uint8_t code, int64_t id_bytes) {
+  std::string bytes("MMIDIDX\0\0", 9);
+  append<uint64_t>(bytes, 1);
+  append<uint8_t>(bytes, code);
+  append<uint64_t>(bytes, lengths.size());
+  append<uint64_t>(bytes, lengths.size() + 1);
+  int64_t offset = 0;
+  std::string offsets, starts;
+  append<int64_t>(starts, 0);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    append<int32_t>(bytes, lengths[i]);
+    append<int64_t>(offsets, offset);
+    append<int64_t>(starts, static_cast<int64_t>(i) + 1);
+    offset += lengths[i] * id_bytes;
+  }
+  return bytes + offsets + starts;
+}
+
+inline std::vector<int> counting(int first, int count) {
+  std::vector<int> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(first + i);
+  return ids;
+}
+
+// The message of the exception of type E that f throws, or "" when it throws none.
+template <class E, class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace trireme
