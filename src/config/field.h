@@ -1,7 +1,7 @@
 // What a config section is made of: a struct template over "how a key is held" and one list of its
 // fields. RawConfig holds every key as std::optional (what the user wrote), RunSpec holds plain values
 // (what resolve chose). The list gives each key's documentation and limits, and it alone drives
-// parsing, printing, diff, hash and the reference page.
+// parsing, printing, diff, hash and the reference page (config/fields.h).
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -35,12 +35,14 @@ constexpr Range from_to_below(double min, double max) { return {.min = min, .max
 enum class Effect : uint8_t { math, logistics };
 
 struct Field {
-  std::string_view key;         // within its section
-  std::string_view unit = "";   // "tokens", "sequences", ...; "" for pure numbers and words
-  std::string_view by_default;  // "required", a value, or how it is derived
-  Range range = {};             // numbers only
+  std::string_view key;              // within its section; "rope_scaling.factor" is a key of a nested table
+  std::string_view unit = "";        // "tokens", "sequences", ...; "" for pure numbers and words
+  std::string_view by_default = "";  // "required" or how it is derived; "" when the list gives a value
+  Range range = {};                  // of numbers, and of each number in a list
   Effect effect = Effect::math;
-  std::string_view meaning;  // one line
+  std::string_view meaning = "";   // one line
+  std::string_view only_for = "";  // the setting without which the key has no meaning
+  bool applies = true;             // false in a RunSpec that lacks that setting
 };
 
 // An enum is written by its names, in the order of its values: each enum E of a config has
@@ -48,6 +50,16 @@ struct Field {
 template <class E>
 std::string_view name_of_value(E value) {
   return names_of_values(value)[static_cast<size_t>(value)];
+}
+
+// True for a plain value that equals one of `values`, and for a value as written, which is not decided yet.
+template <class T, class... V>
+bool may_be(const std::optional<T>&, V...) {
+  return true;
+}
+template <class T, class... V>
+bool may_be(const T& value, V... values) {
+  return ((value == values) || ...);
 }
 
 }  // namespace trireme

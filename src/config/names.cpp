@@ -1,0 +1,28 @@
+// How the enums of a config are written, in the order of their values.
+#include "config/run_spec.h"
+
+namespace trireme {
+namespace {
+using Names = std::span<const std::string_view>;
+constexpr std::string_view kFamilies[] = {"gpt2", "llama"};
+constexpr std::string_view kActivations[] = {"gelu_tanh", "gelu", "relu2", "swiglu"};
+constexpr std::string_view kRopeScalings[] = {"none", "linear", "ntk", "yarn", "llama3"};
+constexpr std::string_view kRopeLayouts[] = {"half", "interleaved"};
+constexpr std::string_view kPackings[] = {"stream", "document"};
+constexpr std::string_view kOptimizers[] = {"adamw"};
+constexpr std::string_view kLrs[] = {"constant", "linear", "cosine", "wsd"};
+constexpr std::string_view kComputes[] = {"bf16", "fp32"};
+constexpr std::string_view kDevices[] = {"auto", "cpu", "null"};
+}  // namespace
+
+Names names_of_values(Family) { return kFamilies; }
+Names names_of_values(Activation) { return kActivations; }
+Names names_of_values(RopeScalingKind) { return kRopeScalings; }
+Names names_of_values(RopeLayout) { return kRopeLayouts; }
+Names names_of_values(Packing) { return kPackings; }
+Names names_of_values(OptimizerKind) { return kOptimizers; }
+Names names_of_values(LrKind) { return kLrs; }
+Names names_of_values(Compute) { return kComputes; }
+Names names_of_values(DeviceKind) { return kDevices; }
+
+}  // namespace trireme
