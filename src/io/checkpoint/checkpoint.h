@@ -24,17 +24,10 @@
 
 #include "base/dtype.h"
 #include "base/shape.h"
+#include "io/checkpoint/tensor_piece.h"
 #include "io/store/byte_store.h"
 
 namespace trireme {
-
-// A tensor to save; `bytes` belong to the caller and must not change until save_checkpoint returns.
-struct TensorPiece {
-  std::string name;  // unique in the checkpoint; not "__metadata__"
-  DType dtype = DType::f32;
-  Shape shape;
-  std::span<const std::byte> bytes;
-};
 
 // What a run needs besides its tensors.
 struct CheckpointMeta {
@@ -56,8 +49,8 @@ struct SaveReport {
   std::string location;  // for messages: "runs/demo/checkpoints/step-00000100"
   int64_t bytes = 0;
   double seconds = 0;
-  std::vector<std::string> removed;     // leftovers of killed saves, and checkpoints older than `keep`
-  std::optional<std::string> not_kept;  // why old ones could not be removed; the new one stands
+  std::vector<std::string> removed;          // leftovers of killed saves, and checkpoints older than `keep`
+  std::optional<std::string> removal_error;  // why an old one could not be removed; the new one stands
 };
 
 // Durable when it returns. On an error (disk full, unwritable) nothing of it remains and older checkpoints
@@ -99,6 +92,7 @@ class CheckpointReader {
   const CheckpointMeta& meta() const;
   std::string location() const;               // for messages
   std::vector<StoredTensor> tensors() const;  // by name
+  int64_t bytes() const;                      // of its files, index.json left out
 
   // Copies the tensor, verifying its checksums. `into` has exactly count(shape) * size_of(dtype) bytes.
   void read(const std::string& tensor, DType dtype, const Shape& shape, std::span<std::byte> into) const;
