@@ -142,6 +142,7 @@ void read_head(LineReader& reader, Program& program) {
   program.batch_bytes = reader.integer_of("batch_bytes");
   program.memory.arena_bytes = reader.integer_of("arena_bytes");
   program.scalars = BufferId(reader.integer_of("scalars"));
+  program.result = BufferId(reader.integer_of("result"));
 }
 
 }  // namespace
