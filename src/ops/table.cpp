@@ -10,7 +10,15 @@ namespace {
 std::vector<OpEntry> all_ops() {
   using Folder = std::vector<OpEntry> (*)();
   const std::vector<Folder> folders = {
+      activation_ops,
       attention_ops,
+      embedding_ops,
+      head_ops,
+      linear_ops,
+      positions_ops,
+      qk_norm_ops,
+      rope_ops,
+      swiglu_ops,
   };
   std::vector<OpEntry> table;
   for (const Folder folder : folders)

@@ -4,8 +4,26 @@
 
 namespace trireme {
 
+CpuKernel prepare_activation(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_activation_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_attention(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_cached_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_embedding(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_embedding_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_head_loss_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_linear(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_linear_grad_input(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_linear_grad_weight(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_pack(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_positions(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_positions_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_qk_norm(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_qk_norm_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_swiglu(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_swiglu_grad(const OpSig& sig, const CpuContext& context);
 
 }  // namespace trireme

@@ -1,0 +1,63 @@
+// The loops of cpu_kernels.h, compiled once per instruction set.
+#pragma once
+#include "device/cpu/simd_math.h"
+#include "ops/swiglu/cpu_kernels.h"
+
+namespace trireme {
+namespace {
+
+using simd::F32x16;
+using simd::splat;
+
+TRIREME_SIMD F32x16 gated(const F32x16& gate, const F32x16& up) { return gate * simd::sigmoid(gate) * up; }
+
+template <class T>
+void forward(const void* gate_up_row, void* y_row, int64_t width) {
+  const T* gate = static_cast<const T*>(gate_up_row);
+  const T* up = gate + width;
+  T* y = static_cast<T*>(y_row);
+  int64_t i = 0;
+  for (; i + simd::kLanes <= width; i += simd::kLanes)
+    simd::store(y + i, gated(simd::load(gate + i), simd::load(up + i)));
+  const int64_t left = width - i;
+  if (left > 0) simd::store(y + i, gated(simd::load(gate + i, left), simd::load(up + i, left)), left);
+}
+
+struct GateUp {
+  F32x16 gate, up;
+};
+
+// d silu(g) = s + g s (1 - s) with s = sigmoid(g).
+TRIREME_SIMD GateUp gradients(const GateUp& x, const F32x16& dy) {
+  const F32x16 sigmoid = simd::sigmoid(x.gate);
+  const F32x16 silu = x.gate * sigmoid;
+  return {dy * x.up * fma(silu, splat(1.0f) - sigmoid, sigmoid), dy * silu};
+}
+
+template <class T>
+void backward(const void* gate_up_row, const void* dy_row, void* dgate_up_row, int64_t width) {
+  const T* gate = static_cast<const T*>(gate_up_row);
+  const T* dy = static_cast<const T*>(dy_row);
+  T* dgate = static_cast<T*>(dgate_up_row);
+  int64_t i = 0;
+  for (; i + simd::kLanes <= width; i += simd::kLanes) {
+    const GateUp d = gradients({simd::load(gate + i), simd::load(gate + width + i)}, simd::load(dy + i));
+    simd::store(dgate + i, d.gate);
+    simd::store(dgate + width + i, d.up);
+  }
+  const int64_t left = width - i;
+  if (left > 0) {
+    const GateUp d =
+        gradients({simd::load(gate + i, left), simd::load(gate + width + i, left)}, simd::load(dy + i, left));
+    simd::store(dgate + i, d.gate, left);
+    simd::store(dgate + width + i, d.up, left);
+  }
+}
+
+SwigluKernels swiglu_kernels_here(DType dtype) {
+  if (dtype == DType::bf16) return {forward<bf16>, backward<bf16>};
+  return {forward<float>, backward<float>};
+}
+
+}  // namespace
+}  // namespace trireme
