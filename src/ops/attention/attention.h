@@ -42,9 +42,6 @@ int64_t qkv_width(const AttentionAttrs& attrs);
 // The scale with its default filled in.
 double score_scale(const AttentionAttrs& attrs);
 
-// Sizes for qkv of `shape`.
-FlashSizes flash_sizes(const AttentionAttrs& attrs, const Shape& shape);
-
 // How many (query, key) pairs of one head the mask leaves, documents aside: `rows` queries that follow
 // `before` earlier positions.
 int64_t visible_pairs(int64_t rows, int64_t before, int64_t window);

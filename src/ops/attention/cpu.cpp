@@ -6,6 +6,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/parallel.h"
 #include "ops/attention/attention.h"
+#include "ops/attention/flash_task.h"
 
 namespace trireme {
 namespace {
@@ -64,63 +65,111 @@ float attend(const Problem& p, const T* q, const T* k, const T* v, int64_t strid
 }
 
 template <class T>
+FlashKernels<T> choose(CpuIsa isa);
+template <>
+FlashKernels<float> choose(CpuIsa isa) {
+  if (isa >= CpuIsa::avx512) return flash_f32_avx512();
+  return isa == CpuIsa::avx2 ? flash_f32_avx2() : flash_f32_baseline();
+}
+template <>
+FlashKernels<bf16> choose(CpuIsa isa) {
+  if (isa >= CpuIsa::avx512) return flash_bf16_avx512();
+  return isa == CpuIsa::avx2 ? flash_bf16_avx2() : flash_bf16_baseline();
+}
+
+// The sizes of one call.
+struct Layout {
+  AttentionAttrs a;
+  int64_t B = 0, T = 0, W = 0, D = 0, group = 0;
+  explicit Layout(const OpSig& sig) : a(unpack_attrs<AttentionAttrs>(sig.attrs)) {
+    B = sig.inputs[0].shape[0], T = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
+    group = a.heads / a.kv_heads;
+  }
+  // Key head `pair % K` of sequence `pair / K`, with its query heads.
+  int64_t sequence(int64_t pair) const { return pair / a.kv_heads; }
+  int64_t q_at(int64_t pair) const { return sequence(pair) * T * W + pair % a.kv_heads * group * D; }
+  int64_t k_at(int64_t pair) const { return sequence(pair) * T * W + (a.heads + pair % a.kv_heads) * D; }
+  int64_t v_at(int64_t pair) const { return k_at(pair) + a.kv_heads * D; }
+  int64_t y_at(int64_t pair) const {
+    return (sequence(pair) * T * a.kv_heads + pair % a.kv_heads) * group * D;
+  }
+
+  template <class E>
+  FlashInputs<E> inputs(const E* qkv, const int32_t* doc_start, int64_t pair) const {
+    return {.q = qkv + q_at(pair),
+            .k = qkv + k_at(pair),
+            .v = qkv + v_at(pair),
+            .q_row = W,
+            .q_head = D,
+            .kv_row = W,
+            .group = group,
+            .head_dim = D,
+            .scale = static_cast<float>(score_scale(a)),
+            .softcap = static_cast<float>(a.softcap),
+            .mask = {.query_rows = T,
+                     .key_rows = T,
+                     .window = a.window,
+                     .doc_start = doc_start != nullptr ? doc_start + sequence(pair) * T : nullptr}};
+  }
+};
+
+// Where part `part` of `parts` begins when T rows are cut at multiples of kFlashBlock.
+int64_t cut(int64_t rows, int64_t part, int64_t parts) {
+  const int64_t blocks = (rows + kFlashBlock - 1) / kFlashBlock;
+  return std::min(rows, blocks * part / parts * kFlashBlock);
+}
+
+// How many parts make enough tasks for the threads. Causal parts differ in cost, so more parts than needed.
+int64_t parts_for(const Layout& l, int threads) {
+  const int64_t pairs = l.B * l.a.kv_heads, blocks = (l.T + kFlashBlock - 1) / kFlashBlock;
+  if (pairs >= threads) return 1;
+  return std::clamp<int64_t>(4 * threads / pairs, 1, blocks);
+}
+
+template <class T>
 CpuKernel forward(const OpSig& sig, const CpuContext& context) {
-  const auto a = unpack_attrs<AttentionAttrs>(sig.attrs);
-  const Problem p{a, static_cast<float>(score_scale(a))};
-  const int64_t B = sig.inputs[0].shape[0], rows = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
-  return [=](const Operands& o) {
-    run_tasks(context.threads, B * a.heads, [&](int64_t i, int64_t slot) {
-      const int64_t b = i / a.heads, h = i % a.heads, kv = h / (a.heads / a.kv_heads);
-      const T* qkv = o.in<T>(0) + b * rows * W;
-      const int32_t* doc_start = o.in<int32_t>(1) != nullptr ? o.in<int32_t>(1) + b * rows : nullptr;
-      float* weights = reinterpret_cast<float*>(o.scratch) + slot * rows;
-      for (int64_t t = 0; t < rows; ++t)
-        o.out<float>(1)[i * rows + t] =
-            attend(p, qkv + t * W + h * D, qkv + (a.heads + kv) * D, qkv + (a.heads + a.kv_heads + kv) * D, W,
-                   p.first_key(t, doc_start), t, weights, o.out<T>(0) + ((b * rows + t) * a.heads + h) * D);
+  const Layout l(sig);
+  const FlashKernels<T> kernels = choose<T>(context.isa);
+  const int64_t parts = parts_for(l, context.threads);
+  const int64_t slot_bytes = flash_forward_slot_bytes(l.T, l.T, l.D);
+  return [=, threads = context.threads](const Operands& o) {
+    run_tasks(threads, l.B * l.a.kv_heads * parts, [&](int64_t i, int64_t slot) {
+      const int64_t pair = i / parts, part = i % parts;
+      FlashForward<T> task{.in = l.inputs(o.in<T>(0), o.in<int32_t>(1), pair)};
+      task.y = o.out<T>(0) + l.y_at(pair), task.y_row = l.a.heads * l.D, task.y_head = l.D;
+      task.lse = o.out<float>(1) + pair * l.group * l.T, task.lse_head = l.T;
+      task.query_begin = cut(l.T, part, parts), task.query_end = cut(l.T, part + 1, parts);
+      kernels.forward(task, o.scratch + slot * slot_bytes);
     });
   };
 }
 
+// With few key heads for many threads, keys (for dk, dv) and queries (for dq) are cut apart: seven products
+// instead of five, each sum still in the same order.
 template <class T>
 CpuKernel backward(const OpSig& sig, const CpuContext& context) {
-  const auto a = unpack_attrs<AttentionAttrs>(sig.attrs);
-  const Problem p{a, static_cast<float>(score_scale(a))};
-  const int64_t B = sig.inputs[0].shape[0], rows = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
-  const int64_t group = a.heads / a.kv_heads;
-  return [=](const Operands& o) {
-    run_tasks(context.threads, B * a.kv_heads, [&](int64_t i, int64_t slot) {
-      const int64_t b = i / a.kv_heads, kv = i % a.kv_heads, block = rows * D;
-      float* sums = reinterpret_cast<float*>(o.scratch) + slot * block * (group + 2);
-      std::fill(sums, sums + block * (group + 2), 0.0f);
-      const T* qkv = o.in<T>(0) + b * rows * W;
-      const int32_t* doc_start = o.in<int32_t>(4) != nullptr ? o.in<int32_t>(4) + b * rows : nullptr;
-      for (int64_t g = 0; g < group; ++g)
-        for (int64_t t = 0; t < rows; ++t) {
-          const int64_t h = kv * group + g, at = ((b * rows + t) * a.heads + h) * D;
-          const T *q = qkv + t * W + h * D, *dy = o.in<T>(3) + at;
-          const float delta = dot(dy, o.in<T>(1) + at, D), lse = o.in<float>(2)[(b * a.heads + h) * rows + t];
-          for (int64_t s = p.first_key(t, doc_start); s <= t; ++s) {
-            const T *k = qkv + s * W + (a.heads + kv) * D, *v = k + a.kv_heads * D;
-            float slope = 0.0f;
-            const float weight = std::exp(score(p, q, k, &slope) - lse);
-            const float ds = weight * (dot(dy, v, D) - delta) * slope * p.scale;
-            for (int64_t d = 0; d < D; ++d) {
-              sums[g * block + t * D + d] += ds * to_float(k[d]);
-              sums[group * block + s * D + d] += ds * to_float(q[d]);
-              sums[(group + 1) * block + s * D + d] += weight * to_float(dy[d]);
-            }
-          }
-        }
-      for (int64_t t = 0; t < rows; ++t) {
-        T* out = o.out<T>(0) + (b * rows + t) * W;
-        for (int64_t d = 0; d < D; ++d) {
-          for (int64_t g = 0; g < group; ++g)
-            out[(kv * group + g) * D + d] = from_float<T>(sums[g * block + t * D + d]);
-          out[(a.heads + kv) * D + d] = from_float<T>(sums[group * block + t * D + d]);
-          out[(a.heads + a.kv_heads + kv) * D + d] = from_float<T>(sums[(group + 1) * block + t * D + d]);
-        }
+  const Layout l(sig);
+  const FlashKernels<T> kernels = choose<T>(context.isa);
+  const int64_t parts = parts_for(l, context.threads), kinds = parts > 1 ? 2 : 1;
+  const int64_t slot_bytes = flash_backward_slot_bytes(l.T, l.T, l.D);
+  return [=, threads = context.threads](const Operands& o) {
+    run_tasks(threads, l.B * l.a.kv_heads * parts * kinds, [&](int64_t i, int64_t slot) {
+      const int64_t pair = i / (parts * kinds), part = i / kinds % parts, kind = i % kinds;
+      FlashBackward<T> task{.in = l.inputs(o.in<T>(0), o.in<int32_t>(4), pair)};
+      task.y = o.in<T>(1) + l.y_at(pair), task.dy = o.in<T>(3) + l.y_at(pair);
+      task.y_row = l.a.heads * l.D, task.y_head = l.D;
+      task.lse = o.in<float>(2) + pair * l.group * l.T, task.lse_head = l.T;
+      task.query_end = l.T, task.key_end = l.T;
+      T* dqkv = o.out<T>(0);
+      if (kinds == 1 || kind == 0) {
+        task.dk = dqkv + l.k_at(pair), task.dv = dqkv + l.v_at(pair);
+        task.key_begin = cut(l.T, part, parts), task.key_end = cut(l.T, part + 1, parts);
       }
+      if (kinds == 1 || kind == 1) {
+        task.dq = dqkv + l.q_at(pair);
+        task.query_begin = cut(l.T, part, parts), task.query_end = cut(l.T, part + 1, parts);
+      }
+      kernels.backward(task, o.scratch + slot * slot_bytes);
     });
   };
 }
@@ -143,7 +192,7 @@ CpuKernel cached(const OpSig& sig, const CpuContext& context) {
       }
     run_tasks(context.threads, B * a.heads, [&](int64_t i, int64_t slot) {
       const int64_t b = i / a.heads, h = i % a.heads, kv = h / (a.heads / a.kv_heads);
-      float* weights = reinterpret_cast<float*>(o.scratch) + slot * S;
+      float* weights = reinterpret_cast<float*>(o.scratch + slot * cached_slot_bytes(S));
       for (int64_t t = 0; t < rows; ++t)
         attend(p, o.in<T>(0) + (b * rows + t) * W + h * D, o.out<T>(1) + b * S * row + kv * D,
                o.out<T>(2) + b * S * row + kv * D, row, p.first_key(length + t, nullptr), length + t, weights,

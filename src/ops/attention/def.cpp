@@ -13,10 +13,6 @@ double score_scale(const AttentionAttrs& attrs) {
   return attrs.scale != 0.0 ? attrs.scale : 1.0 / std::sqrt(static_cast<double>(attrs.head_dim));
 }
 
-FlashSizes flash_sizes(const AttentionAttrs& a, const Shape& shape) {
-  return {shape[0], shape[1], a.heads, a.kv_heads, a.head_dim};
-}
-
 int64_t visible_pairs(int64_t rows, int64_t before, int64_t window) {
   const auto up_to = [&](int64_t n) {  // pairs of the first n positions
     if (window <= 0 || n <= window) return n * (n + 1) / 2;
@@ -125,18 +121,17 @@ Cost cost_cached_attention(const OpSig& sig) {
 }
 
 int64_t scratch_attention(const OpSig& sig, int threads) {
-  const auto a = unpack_attrs<AttentionAttrs>(sig.attrs);
-  return flash_forward_scratch(flash_sizes(a, sig.inputs[0].shape), threads);
+  const int64_t T = sig.inputs[0].shape[1];
+  return threads * flash_forward_slot_bytes(T, T, unpack_attrs<AttentionAttrs>(sig.attrs).head_dim);
 }
 
 int64_t scratch_attention_grad(const OpSig& sig, int threads) {
-  const auto a = unpack_attrs<AttentionAttrs>(sig.attrs);
-  return flash_backward_scratch(flash_sizes(a, sig.inputs[0].shape), threads);
+  const int64_t T = sig.inputs[0].shape[1];
+  return threads * flash_backward_slot_bytes(T, T, unpack_attrs<AttentionAttrs>(sig.attrs).head_dim);
 }
 
 int64_t scratch_cached_attention(const OpSig& sig, int threads) {
-  const auto a = unpack_attrs<CachedAttentionAttrs>(sig.attrs);
-  return cached_scratch(a.attention.head_dim, a.context, threads);
+  return threads * cached_slot_bytes(unpack_attrs<CachedAttentionAttrs>(sig.attrs).context);
 }
 
 void gradient_attention(GradientBuilder& builder) {

@@ -1,14 +1,18 @@
-// Scratch sizes of the attention kernels.
-#include "ops/attention/flash.h"
+// Scratch of the attention kernels: the buffers with 4-byte elements bound those with 2-byte ones.
+#include "ops/attention/flash_buffers.h"
 
 namespace trireme {
 
-int64_t flash_forward_scratch(const FlashSizes& sizes, int threads) { return 4 * sizes.rows * threads; }
-
-int64_t flash_backward_scratch(const FlashSizes& s, int threads) {
-  return 4 * s.rows * s.head_dim * (s.heads / s.kv_heads + 2) * threads;
+int64_t flash_forward_slot_bytes(int64_t, int64_t key_rows, int64_t head_dim) {
+  ForwardBuffers<float> buffers;
+  return carve(buffers, nullptr, key_rows, head_dim);
 }
 
-int64_t cached_scratch(int64_t, int64_t context, int threads) { return 4 * context * threads; }
+int64_t flash_backward_slot_bytes(int64_t query_rows, int64_t key_rows, int64_t head_dim) {
+  BackwardBuffers<float> buffers;
+  return carve(buffers, nullptr, query_rows, key_rows, head_dim);
+}
+
+int64_t cached_slot_bytes(int64_t context) { return (4 * context + 63) / 64 * 64; }
 
 }  // namespace trireme

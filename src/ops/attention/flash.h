@@ -5,14 +5,12 @@
 
 namespace trireme {
 
-struct FlashSizes {
-  int64_t batch = 0, rows = 0;  // B, T
-  int64_t heads = 0, kv_heads = 0, head_dim = 0;
-};
+// Ranges of queries and keys are cut at multiples of this, whatever the kernel's own tiles.
+inline constexpr int64_t kFlashBlock = 128;
 
-// Bytes of scratch on `threads` threads.
-int64_t flash_forward_scratch(const FlashSizes& sizes, int threads);
-int64_t flash_backward_scratch(const FlashSizes& sizes, int threads);
-int64_t cached_scratch(int64_t head_dim, int64_t context, int threads);
+// Bytes of scratch of one slot (flash_task.h), an upper bound over all instruction sets; multiples of 64.
+int64_t flash_forward_slot_bytes(int64_t query_rows, int64_t key_rows, int64_t head_dim);
+int64_t flash_backward_slot_bytes(int64_t query_rows, int64_t key_rows, int64_t head_dim);
+int64_t cached_slot_bytes(int64_t context);
 
 }  // namespace trireme

@@ -1,0 +1,9 @@
+// Flash attention in f32 vectors, compiled for the instruction set that the file's name says.
+#include "ops/attention/simd_backward.h"
+
+namespace trireme {
+
+FlashKernels<float> flash_f32_baseline() { return {forward_task<float>, backward_task<float>}; }
+FlashKernels<bf16> flash_bf16_baseline() { return {forward_task<bf16>, backward_task<bf16>}; }
+
+}  // namespace trireme
