@@ -32,6 +32,9 @@ class Device {
   virtual void write(std::byte* to, const void* from, int64_t bytes) = 0;
   virtual void read(void* to, const std::byte* from, int64_t bytes) = 0;
 
+  // Whether the host may read and write the arena through its own pointers.
+  virtual bool host_addressable() const = 0;
+
   // Returns when everything issued so far has run.
   virtual void synchronize() = 0;
 };

@@ -40,8 +40,8 @@ T unpack_attrs(const Attrs& attrs) {
   typed.fields([&](const char* name, auto& field) {
     const AttrValue* value = attrs.find(name);
     CHECK(value != nullptr, "attribute {} is missing", name);
-    using Field = std::remove_reference_t<decltype(field)>;
-    const Field* held = std::get_if<Field>(value);
+    using Held = std::remove_reference_t<decltype(field)>;
+    const Held* held = std::get_if<Held>(value);
     CHECK(held != nullptr, "attribute {} has another type", name);
     field = *held;
   });

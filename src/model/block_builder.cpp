@@ -67,15 +67,13 @@ ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const Model
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x) {
   const std::string name = spec.tie_embeddings ? "embed.weight" : "head.weight";
   const ValueId weight = block.param(name, {spec.vocab, spec.width}, Init::normal);
-  HeadAttrs attrs;
-  attrs.vocab = spec.vocab;
-  attrs.width = spec.width;
-  attrs.softcap = spec.logit_softcap;
   if (inputs.head == HeadResult::logits) {
+    const HeadLogitsAttrs attrs{.vocab = spec.vocab, .width = spec.width, .softcap = spec.logit_softcap};
     block.returns(block.op("head_logits", pack_attrs(attrs), {x, weight}, "logits"));
     return;
   }
-  attrs.z_loss = spec.z_loss;
+  const HeadLossAttrs attrs{
+      .vocab = spec.vocab, .width = spec.width, .z_loss = spec.z_loss, .softcap = spec.logit_softcap};
   const ValueId targets = block.batch("targets", {inputs.batch, inputs.seq_len});
   block.returns(block.op("head_loss", pack_attrs(attrs), {x, weight, targets}, "loss"));
 }

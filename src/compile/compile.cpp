@@ -1,0 +1,163 @@
+// The compile pipeline on one page: model -> (precision, fuse, autodiff, pack) -> schedule -> lower -> place,
+// each verified.
+#include "compile/compile.h"
+
+#include <map>
+
+#include "ir/text.h"
+#include "lower/check.h"
+#include "lower/code_layout.h"
+#include "lower/lower.h"
+#include "lower/place.h"
+#include "passes/autodiff.h"
+#include "passes/decode.h"
+#include "passes/fuse.h"
+#include "passes/pack.h"
+#include "passes/precision.h"
+#include "passes/verify.h"
+#include "schedule/schedule.h"
+
+namespace trireme {
+namespace {
+
+DType compute_dtype(const RunSpec& spec) {
+  return spec.precision.compute == Compute::bf16 ? DType::bf16 : DType::f32;
+}
+
+// Verifies and shows what a pass has made.
+template <class Ir>
+void passed(const CompileOptions& options, std::string_view pass, const Ir& ir) {
+  verify(ir, pass);
+  if (options.dump) options.dump(pass, to_text(ir));
+}
+
+enum class Derive : uint8_t { forward_and_backward, forward };
+
+Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, Derive derive) {
+  passed(options, "model", graph);
+  if (options.purpose == Purpose::generation) {
+    add_kv_cache(graph, options.generation_context);
+    passed(options, "decode", graph);
+  }
+  apply_precision(graph, compute_dtype(spec));
+  passed(options, "precision", graph);
+  fuse_add_norm(graph);
+  passed(options, "fuse", graph);
+  Code code = derive == Derive::forward ? forward_only(graph) : autodiff(graph, BackwardForm::whole);
+  passed(options, "autodiff", code);
+  pack_weights(code);
+  passed(options, "pack", code);
+  return code;
+}
+
+// Equal blocks share their Code: one per graph of the model.
+Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, const CompileOptions& options,
+                    Derive derive) {
+  std::vector<CodeId> codes;
+  for (const Graph& graph : model.graphs) {
+    codes.push_back(CodeId(static_cast<int64_t>(program.codes.size())));
+    program.codes.push_back(compile_block(graph, spec, options, derive));
+    program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads));
+  }
+  Chain chain;
+  for (const ModelBlock& block : model.blocks) {
+    std::vector<ParamId> params;
+    for (const int32_t param : block.params) params.push_back(ParamId(param));
+    chain.push_back({block.name, codes[static_cast<size_t>(block.graph)], std::move(params)});
+  }
+  return chain;
+}
+
+void add_batch_fields(Program& program, const ModelInputs& inputs, bool generates) {
+  const TensorType per_token{DType::i32, {inputs.batch, inputs.seq_len}};
+  const auto add = [&](const char* name, const TensorType& type) {
+    program.batch.push_back({name, type, program.batch_bytes});
+    program.batch_bytes += (bytes_of(type) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  };
+  add("tokens", per_token);
+  if (inputs.head == HeadResult::loss) add("targets", per_token);
+  if (inputs.positions) add("positions", per_token);
+  if (inputs.doc_start) add("doc_start", per_token);
+  if (generates) add("length", {DType::i32, {1}});
+}
+
+void add_params(Program& program, const Model& model) {
+  for (const ParamSpec& param : model.params)
+    program.params.push_back({param.name, param.shape, GroupId(), 0, param.decay});
+}
+
+UpdateRule update_rule(const OptimizerSpec& optimizer) {
+  return {optimizer.beta1, optimizer.beta2, optimizer.eps, optimizer.weight_decay, optimizer.clip_norm};
+}
+
+// One rank holds all stages: the schedules of later issues replace this one line.
+std::vector<ScheduleStep> one_rank(const ScheduleTable& table, int32_t micro_batches, bool training) {
+  const std::string fault = find_fault(table, 1, micro_batches, training);
+  CHECK(fault.empty(), "schedule: {}", fault);
+  return table[0];
+}
+
+void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& options,
+                      const ModelInputs& inputs) {
+  Program& program = out.program;
+  add_batch_fields(program, inputs, false);
+  const DType compute = compute_dtype(spec);
+  const bool trains = options.purpose == Purpose::training;
+  const auto evals = static_cast<int32_t>(options.eval_micro_batches);
+  std::vector<Chain> chains;
+  if (trains)
+    chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward_and_backward));
+  if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward));
+  const std::vector<GroupPlan> groups = add_groups(program, chains, trains);
+  if (trains) {
+    const auto steps = static_cast<int32_t>(micro_batches_per_step(spec));
+    lower_training(program, groups, chains.front(), one_rank(accumulate(steps), steps, true), steps,
+                   update_rule(spec.optimizer), compute);
+  }
+  if (evals > 0)
+    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, false), evals, compute);
+}
+
+void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions& options,
+                        ModelInputs inputs) {
+  Program& program = out.program;
+  add_batch_fields(program, inputs, true);
+  const Chain prefill = compile_chain(program, out.model, spec, options, Derive::forward);
+  inputs.seq_len = 1;
+  const Chain decode =
+      compile_chain(program, build_model(spec.model, inputs), spec, options, Derive::forward);
+  const std::vector<GroupPlan> groups = add_groups(program, {prefill, decode}, false);
+  lower_generation(program, groups, prefill, decode, compute_dtype(spec));
+}
+
+}  // namespace
+
+Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
+  CompileOptions options = requested;
+  if (options.generation_context == 0) options.generation_context = spec.model.context;
+  Compiled out;
+  out.program.name = spec.run.name;
+  out.program.threads = options.threads;
+  ModelInputs inputs;
+  if (options.purpose == Purpose::generation) {
+    inputs = {.batch = 1, .seq_len = options.prefill_tokens, .positions = true, .head = HeadResult::logits};
+  } else {
+    const bool documents = spec.data.packing == Packing::document;
+    inputs = {.batch = spec.batch.micro,
+              .seq_len = spec.data.seq_len,
+              .positions = documents,
+              .doc_start = documents};
+  }
+  out.model = build_model(spec.model, inputs);
+  add_params(out.program, out.model);
+  if (options.purpose == Purpose::generation)
+    compile_generation(out, spec, options, inputs);
+  else
+    compile_training(out, spec, options, inputs);
+  place(out.program);
+  check_program(out.program);
+  if (options.dump) options.dump("program", to_text(out.program));
+  return out;
+}
+
+}  // namespace trireme

@@ -1,0 +1,39 @@
+// The compiler: a RunSpec becomes a Program. Pure: the same spec and options give the same bytes; no clock,
+// no device, no hash-map order.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "config/run_spec.h"
+#include "ir/program.h"
+#include "model/model.h"
+
+namespace trireme {
+
+enum class Purpose : uint8_t {
+  training,    // timelines "train" and, where the config validates, "eval"
+  evaluation,  // "eval" alone: master weights, no gradients, no moments
+  generation,  // "weights", "prefill" and "decode", one sequence
+};
+
+struct CompileOptions {
+  Purpose purpose = Purpose::training;
+  int threads = 1;                 // of this rank
+  int64_t eval_micro_batches = 0;  // 0: no eval timeline (training)
+  int64_t prefill_tokens = 64;     // generation: positions per prefill call
+  int64_t generation_context = 0;  // generation: rows of the KV caches; 0: model.context
+  // Sees every IR after every pass, as text, when set: for `trireme compile --print` and tests.
+  std::function<void(std::string_view pass, const std::string& text)> dump;
+};
+
+// The program and the model that it runs (parameter names, shapes and initial distributions).
+struct Compiled {
+  Program program;
+  Model model;
+};
+
+Compiled compile(const RunSpec& spec, const CompileOptions& options);
+
+}  // namespace trireme

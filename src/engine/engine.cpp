@@ -1,0 +1,163 @@
+// The walk over a timeline: pointers from roles, kernels from sections.
+#include "engine/engine.h"
+
+#include <array>
+#include <chrono>
+
+#include "base/error.h"
+
+namespace trireme {
+namespace {
+
+std::vector<int32_t> ordinals_by_role(const Code& code) {
+  std::array<int32_t, static_cast<size_t>(ValueRole::local) + 1> counts{};
+  std::vector<int32_t> ordinals;
+  for (const Value& value : code.values) ordinals.push_back(counts[static_cast<size_t>(value.role)]++);
+  return ordinals;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Engine::Engine(const Program& program, Device& device) : program_(program), device_(device) {
+  arena_ = device_.allocate_arena(program_.memory.arena_bytes);
+  // Only what some action runs is prepared.
+  prepared_.resize(program_.codes.size());
+  for (const Code& code : program_.codes) ordinals_.push_back(ordinals_by_role(code));
+  for (const Timeline& timeline : program_.timelines)
+    for (const Action& action : timeline.actions) {
+      if (!action.unit.valid()) continue;
+      const CodeId id = program_.unit(action.unit).code;
+      PreparedSection& section =
+          prepared_[static_cast<size_t>(id.index)][static_cast<size_t>(section_of(action.kind))];
+      if (!section.ops.empty()) continue;
+      const Code& code = program_.code(id);
+      section.ops = ops_of(code, section_of(action.kind));
+      for (const Op* op : section.ops) {
+        const OpSig sig = signature(*op, code.values);
+        const OpDef& def = op_def(op->kind);
+        section.kernels.push_back(device_.prepare(sig));
+        section.has_scratch.push_back(def.scratch_bytes != nullptr &&
+                                      def.scratch_bytes(sig, program_.threads) > 0);
+      }
+    }
+}
+
+std::byte* Engine::at(const Location& location) const {
+  return arena_ + program_.buffer(location.buffer).offset + location.offset;
+}
+
+std::byte* Engine::pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
+                           ValueId id) const {
+  if (!id.valid()) return nullptr;
+  const auto v = static_cast<size_t>(id.index);
+  const auto ordinal = static_cast<size_t>(ordinals_[static_cast<size_t>(unit.code.index)][v]);
+  switch (code.values[v].role) {
+    case ValueRole::input:
+      return at(action.inputs[ordinal]);
+    case ValueRole::output:
+      return at(action.outputs[ordinal]);
+    case ValueRole::input_grad:
+      return at(action.input_grads[ordinal]);
+    case ValueRole::output_grad:
+      return at(action.output_grads[ordinal]);
+    case ValueRole::batch:
+      return at({action.batch, layout.offset[v]});
+    case ValueRole::saved:
+      return at({action.saved, layout.offset[v]});
+    case ValueRole::held:
+      return at({action.held, layout.offset[v]});
+    case ValueRole::local:
+      return at({action.workspace, layout.offset[v]});
+    default:
+      return at(unit.bound[v]);
+  }
+}
+
+void Engine::run_action(const Action& action) {
+  const Unit& unit = program_.unit(action.unit);
+  const auto c = static_cast<size_t>(unit.code.index);
+  const Code& code = program_.codes[c];
+  const CodeLayout& layout = program_.layouts[c];
+  const auto s = static_cast<size_t>(section_of(action.kind));
+  const PreparedSection& section = prepared_[c][s];
+  std::vector<void*> inputs, outputs;
+  for (size_t i = 0; i < section.ops.size(); ++i) {
+    const Op& op = *section.ops[i];
+    const OpDef& def = op_def(op.kind);
+    inputs.assign(def.inputs.size(), nullptr);
+    outputs.assign(def.outputs.size(), nullptr);
+    for (size_t k = 0; k < op.inputs.size(); ++k)
+      inputs[k] = pointer(action, unit, layout, code, op.inputs[k]);
+    for (size_t k = 0; k < op.outputs.size(); ++k)
+      outputs[k] = pointer(action, unit, layout, code, op.outputs[k]);
+    std::byte* scratch = section.has_scratch[i] ? at({action.workspace, layout.scratch[s][i]}) : nullptr;
+    const double start = profile_ != nullptr ? seconds_now() : 0;
+    device_.run(section.kernels[i], {inputs, outputs, scratch});
+    if (profile_ == nullptr) continue;
+    device_.synchronize();
+    OpTime& time = (*profile_)[op.kind];
+    time.seconds += seconds_now() - start;
+    ++time.calls;
+  }
+}
+
+void Engine::load(const Action& action, const BatchArrays& arrays) {
+  CHECK(arrays.size() == program_.batch.size(), "{} batch arrays for {} fields", arrays.size(),
+        program_.batch.size());
+  for (size_t f = 0; f < arrays.size(); ++f) {
+    const BatchField& field = program_.batch[f];
+    device_.write(at({action.batch, field.offset}), arrays[f], bytes_of(field.type));
+  }
+}
+
+void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches) {
+  CHECK(batches.size() >= static_cast<size_t>(timeline.micro_batches), "{} needs {} micro-batches, got {}",
+        timeline.name, timeline.micro_batches, batches.size());
+  for (const Action& action : timeline.actions) {
+    if (action.kind == ActionKind::load)
+      load(action, batches[static_cast<size_t>(action.micro_batch)]);
+    else
+      run_action(action);
+  }
+  device_.synchronize();
+}
+
+Location Engine::state_location(ParamId id, ParamState state) const {
+  const Param& param = program_.params[static_cast<size_t>(id.index)];
+  const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
+  const BufferId buffer = state == ParamState::master    ? group.master
+                          : state == ParamState::moment1 ? group.moment1
+                                                         : group.moment2;
+  CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
+  return {buffer, param.offset * size_of(DType::f32)};
+}
+
+void Engine::write_state(ParamId param, ParamState state, std::span<const float> values) {
+  device_.write(at(state_location(param, state)), values.data(), static_cast<int64_t>(values.size_bytes()));
+}
+
+void Engine::read_state(ParamId param, ParamState state, std::span<float> values) const {
+  device_.read(values.data(), at(state_location(param, state)), static_cast<int64_t>(values.size_bytes()));
+}
+
+std::span<std::byte> Engine::state_bytes(ParamId param, ParamState state) const {
+  if (!device_.host_addressable()) return {};
+  const int64_t elements = count(program_.params[static_cast<size_t>(param.index)].shape);
+  return {at(state_location(param, state)), static_cast<size_t>(elements * size_of(DType::f32))};
+}
+
+void Engine::write_buffer(BufferId buffer, const void* from, int64_t bytes) {
+  CHECK(bytes <= program_.buffer(buffer).bytes, "{} holds fewer bytes", program_.buffer(buffer).name);
+  device_.write(at({buffer, 0}), from, bytes);
+}
+
+void Engine::read_buffer(BufferId buffer, void* to, int64_t bytes) const {
+  CHECK(bytes <= program_.buffer(buffer).bytes, "{} holds fewer bytes", program_.buffer(buffer).name);
+  device_.read(to, at({buffer, 0}), bytes);
+}
+
+}  // namespace trireme

@@ -1,0 +1,11 @@
+// Proves a finished Program sound before it runs: every value of every action has memory, no two buffers that
+// are alive together overlap, what is read has been written before, and every backward has its forward. A
+// breach is a bug and aborts.
+#pragma once
+#include "ir/program.h"
+
+namespace trireme {
+
+void check_program(const Program& program);
+
+}  // namespace trireme

@@ -1,0 +1,31 @@
+// The Code of what a parameter group does: unshard (master -> compute copy), zero (gradient accumulator),
+// norm_partial, optimizer; and of the two sums over a step, loss and grad_norm. Each is a forward list over
+// state values.
+#pragma once
+#include <vector>
+
+#include "lower/param_groups.h"
+
+namespace trireme {
+
+// AdamW as the config has it (ops/adamw/adamw.h).
+struct UpdateRule {
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
+  double clip_norm = 1.0;  // 0: off
+};
+
+// Code for `elements` of master weights: values master_resident, master_transient (f32), resident, transient
+// (compute). A part without elements has no values.
+Code unshard_code(int64_t elements, int64_t resident, DType compute);
+// Value grad.
+Code zero_code(int64_t elements);
+// Values grad, partial (f64, one per kParamAlignment elements).
+Code norm_partial_code(int64_t elements);
+// Values partials, scalars.
+Code grad_norm_code(int64_t partials, const UpdateRule& rule);
+// Per range i: values grad.i, master.i, moment1.i, moment2.i; and scalars.
+Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule);
+// Values losses (f64[micro_batches, 2]) and result (f64[2]).
+Code loss_code(int64_t micro_batches);
+
+}  // namespace trireme

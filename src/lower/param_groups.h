@@ -1,0 +1,28 @@
+// Sorts parameters into groups, the unit of gathering and reducing: one per block, and one for each parameter
+// that several blocks use (a tied embedding).
+//
+// In a group's flat buffers stand first the parameters that ops read directly (resident: norms, biases,
+// embeddings), then those that only `prepare` reads (transient: packed matrices), whose compute copy dies
+// once they are packed. In each half those without weight decay come first.
+#pragma once
+#include <vector>
+
+#include "lower/chain.h"
+
+namespace trireme {
+
+struct FlatRange {
+  int64_t begin = 0, end = 0;  // elements
+  bool decay = false;
+};
+
+struct GroupPlan {
+  int64_t resident_elements = 0;
+  std::vector<FlatRange> decay_ranges;  // cover the group; neighbours differ in decay
+};
+
+// Gives every parameter of `program` its group and offset, and makes the groups with their lasting buffers:
+// master weights, and moments when `trains`. `chains`: all uses of the parameters.
+std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains, bool trains);
+
+}  // namespace trireme
