@@ -180,7 +180,7 @@ void check_cover(SafetensorsHeader& header, int64_t file_bytes, const std::strin
   int64_t at = 0;
   for (SafetensorsEntry& entry : header.entries) {
     if (entry.begin != at) {
-      fail_env("{}: tensor {} begins at byte {} of the data, where {} ends: a {}", file, entry.name,
+      fail_env("{}: tensor {} begins at byte {} of the data, where {} ends: {}", file, entry.name,
                entry.begin, at, entry.begin > at ? "a hole" : "an overlap");
     }
     at = entry.end;

@@ -41,6 +41,8 @@ inline std::string slurp(const std::string& path) {
 }
 
 inline void spill(const std::string& path, const std::string& bytes) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);  // ext4 flushes a file that is truncated and rewritten
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
