@@ -6,11 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -345,6 +341,10 @@ RawModel read_llama(Reader& in, bool qwen3) {
     in.refuse("attention_dropout", "is not supported: there is no dropout here; set it to 0");
   check_biases(in, m);
   read_rope(in, m);
+  auto& scaling = m.rope_scaling;  // without a key for it, transformers takes yarn's frequencies as made for
+                                   // the whole context
+  if (scaling.kind == RopeScalingKind::yarn && !scaling.original_context)
+    scaling.original_context = m.context;
   if (qwen3) read_window(in, m);
   return m;
 }
@@ -385,19 +385,6 @@ RawModel parse_hf_config(const std::string& text, const std::string& name) {
   RawModel model = *type == "gpt2" ? read_gpt2(in) : read_llama(in, *type == "qwen3");
   in.refuse_the_rest();
   return model;
-}
-
-RawModel read_hf_config(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const std::string file_path =
-      fs::is_directory(path, ignored) ? (fs::path(path) / "config.json").string() : path;
-  errno = 0;
-  std::ifstream file(file_path, std::ios::binary);
-  if (!file) fail_env("model.hf: {}", with_errno("cannot open " + file_path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail_env("model.hf: {}", with_errno("cannot read " + file_path));
-  return parse_hf_config(text, file_path);
 }
 
 }  // namespace trireme

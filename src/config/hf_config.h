@@ -12,7 +12,4 @@ namespace trireme {
 // missing or wrong value, a setting that cannot be honoured and a key that is not known.
 RawModel parse_hf_config(const std::string& text, const std::string& name);
 
-// The same from a file, or from the config.json of a folder. EnvError when it cannot be read.
-RawModel read_hf_config(const std::string& path);
-
 }  // namespace trireme

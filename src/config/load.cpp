@@ -1,5 +1,6 @@
 // A config from a file or a text to a RunSpec: parse, read the Hugging Face shape if one is named, resolve.
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -10,6 +11,28 @@
 #include "config/run_spec.h"
 
 namespace trireme {
+namespace {
+
+std::string read_file(const std::string& path, const std::string& what) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_env("{}", with_errno(fmt::format("cannot open {} {}", what, path)));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail_user("{} {} is a folder, not a file", what, path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) fail_env("{}", with_errno(fmt::format("cannot read {} {}", what, path)));
+  return text;
+}
+
+// model.hf names a config.json or the folder that holds one.
+RawModel read_hf_config(const std::string& path) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  const std::string file = folder ? (std::filesystem::path(path) / "config.json").string() : path;
+  return parse_hf_config(read_file(file, "model.hf"), file);
+}
+
+}  // namespace
 
 RunSpec parse_config(const std::string& text, const std::string& name,
                      const std::vector<std::string>& overrides) {
@@ -20,12 +43,7 @@ RunSpec parse_config(const std::string& text, const std::string& name,
 }
 
 RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_env("{}", with_errno("cannot open the config " + path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail_env("{}", with_errno("cannot read the config " + path));
-  return parse_config(text, path, overrides);
+  return parse_config(read_file(path, "the config"), path, overrides);
 }
 
 }  // namespace trireme

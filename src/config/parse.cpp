@@ -181,6 +181,8 @@ void check_tables(const TomlSource& source, const Known& known) {
       fail_user("{}: {} is not a table but a value", where, path);
     const std::string near = path.find('.') == std::string::npos ? nearest(path, known.sections) : "";
     if (!near.empty()) fail_user("{}: unknown section {}; did you mean {}?", where, path, near);
+    if (path.find('.') == std::string::npos)
+      fail_user("{}: unknown section {}; sections are {}", where, path, fmt::join(known.sections, ", "));
     fail_unknown(known, path, where);
   }
 }
@@ -193,13 +195,13 @@ RawConfig parse_raw(const std::string& text, const std::string& name,
   for (const std::string& assignment : overrides) apply_override(source, assignment);
 
   const Known known = known_names();
+  check_tables(source, known);
   std::map<std::string, const Setting*> settings;
   for (const Setting& setting : source.settings) {
     if (std::find(known.keys.begin(), known.keys.end(), setting.path) == known.keys.end())
       fail_unknown(known, setting.path, setting.where);
     settings[setting.path] = &setting;
   }
-  check_tables(source, known);
 
   RawConfig raw;
   raw.name = name;

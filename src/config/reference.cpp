@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "config/fields.h"
+#include "config/presets.h"
 #include "config/raw_config.h"
 #include "config/resolve_sections.h"
 #include "config/run_spec.h"
@@ -41,6 +42,17 @@ prints every key as resolved; that text is a config itself and resolves to itsel
 
 )";
 
+constexpr std::string_view kShapes = R"(## Shapes from elsewhere
+
+`model.preset` is one of {}.
+
+`model.hf` reads the `config.json` of a GPT-2, Llama or Qwen3 (dense) model, in the form of transformers v4 (`rope_theta`,
+`rope_scaling`) or v5 (`rope_parameters`). Whatever would change what the model computes and is not supported here is refused by
+name, and so is a key that is not known: dropout other than 0, other activations, `dynamic` and `longrope` scaling, biases in
+attention alone, a sliding window in some layers only. One exception: a GPT-2 file may state its dropouts as 0.1, the default of
+its class, which are then taken as 0. A `rope_theta` that stands nowhere is 10000, the default of its class.
+)";
+
 }  // namespace
 
 std::string config_reference() {
@@ -61,8 +73,7 @@ std::string config_reference() {
     });
     out += '\n';
   });
-  out.pop_back();
-  return out;
+  return out + fmt::format(kShapes, fmt::join(preset_names(), ", "));
 }
 
 }  // namespace trireme

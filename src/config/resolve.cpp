@@ -94,7 +94,7 @@ RunSpec settle(RawConfig& raw) {
   return spec;
 }
 
-// A key that was written but that the settings leave without a meaning is refused; others are zeroed.
+// A key that was written but that the other settings leave without a meaning is refused; a default is zeroed.
 void refuse_idle_keys(const RawConfig& raw, RunSpec& spec) {
   visit_keys(spec, [&](std::string_view section, auto& member, const Field& f, const auto&...) {
     if (f.applies) return;
@@ -142,6 +142,10 @@ RunSpec resolve(RawConfig raw, const std::optional<RawModel>& hf) {
   resolve_eval(raw);
   RunSpec spec = settle(raw);
   refuse_idle_keys(raw, spec);
+  if (spec.lr.kind == LrKind::constant) {  // what a schedule that reads them anyway would need
+    spec.lr.decay_steps = spec.run.steps;
+    spec.lr.min_ratio = 1.0;
+  }
   check_ranges(raw);
   return spec;
 }

@@ -51,9 +51,10 @@ void resolve_heads(RawConfig& raw) {
   if (*m.heads * *m.head_dim > (1 << 24))
     fail_key(raw, "model.head_dim", "times model.heads = {} is more than {}; use fewer or smaller heads",
              *m.heads, 1 << 24);
-  if (*m.family == Family::llama && *m.head_dim % 2 != 0)
-    fail_key(raw, "model.head_dim", "is odd, but rotary positions turn dims in pairs; use {} or {}",
-             *m.head_dim - 1 > 0 ? *m.head_dim - 1 : 2, *m.head_dim + 1);
+  const int64_t dim = *m.head_dim;
+  if (*m.family == Family::llama && dim % 2 != 0)
+    fail_key(raw, "model.head_dim", "is odd, but rotary positions turn dims in pairs; use {}",
+             dim == 1 ? "2" : fmt::format("{} or {}", dim - 1, dim + 1));
 }
 
 void resolve_ffn(RawModel& m) {
