@@ -1,0 +1,226 @@
+// The loss head on the CPU: chunks of rows, each through product, softmax, and two products back.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "device/cpu/kernels.h"
+#include "device/cpu/onednn.h"
+#include "device/cpu/parallel.h"
+#include "ops/head/head.h"
+#include "ops/head/row_loss.h"
+#include "ops/linear/linear.h"
+
+namespace trireme {
+namespace {
+
+RowKernels row_kernels(CpuIsa isa) {
+  if (isa >= CpuIsa::avx512) return row_kernels_avx512();
+  return isa >= CpuIsa::avx2 ? row_kernels_avx2() : row_kernels_baseline();
+}
+
+// A packed operand of a machine that reads plain weights holds the plain weight.
+MatrixLayout weight_layout(const TensorType& weight, MatrixLayout plain) {
+  return is_packed(weight) && products_read_packed(weight.dtype) ? MatrixLayout::packed : plain;
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+struct HeadShape {
+  int64_t rows = 0, vocab = 0, width = 0, stride = 0;  // stride: of the logits
+  DType dtype = DType::f32;
+  int threads = 1;
+};
+
+// The products of one chunk of rows.
+struct Backward {
+  Backward(const HeadShape& s, int64_t n, MatrixLayout weight)
+      : packs(products_read_packed(s.dtype)),
+        dx({.m = n,
+            .n = s.width,
+            .k = s.vocab,
+            .in = s.dtype,
+            .out = s.dtype,
+            .b = weight,
+            .a_stride = s.stride,
+            .threads = s.threads}),
+        dweight({.m = s.vocab,
+                 .n = s.width,
+                 .k = n,
+                 .in = s.dtype,
+                 .out = DType::f32,
+                 .a = MatrixLayout::transposed,
+                 .b = packs ? MatrixLayout::packed : MatrixLayout::row_major,
+                 .a_stride = s.stride,
+                 .accumulate = true,
+                 .threads = s.threads}),
+        pack_x({.k = n, .n = s.width, .dtype = s.dtype, .threads = s.threads}) {}
+  bool packs;
+  Product dx, dweight;
+  Repack pack_x;
+};
+
+struct Chunk {
+  Chunk(const HeadShape& s, int64_t n, MatrixLayout weight)
+      : rows(n),
+        logits({.m = n,
+                .n = s.vocab,
+                .k = s.width,
+                .in = s.dtype,
+                .out = s.dtype,
+                .b = weight,
+                .c_stride = s.stride,
+                .threads = s.threads}) {}
+  int64_t rows;
+  Product logits;
+  std::unique_ptr<Backward> backward;  // absent in head_loss
+};
+
+struct HeadOperands {
+  const std::byte *x = nullptr, *weight_forward = nullptr, *weight_input_grad = nullptr;
+  const int32_t* targets = nullptr;
+  double* loss = nullptr;
+  float* nll = nullptr;
+  std::byte* dx = nullptr;
+  float* dweight = nullptr;
+  std::byte* scratch = nullptr;
+};
+
+class LossHead {
+ public:
+  LossHead(const OpSig& sig, const CpuContext& context) : kernels_(row_kernels(context.isa)) {
+    const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
+    const bool gradient = sig.outputs.size() > 2;
+    const TensorType& x = sig.inputs[0];
+    shape_ = {x.shape[0] * x.shape[1],     a.vocab, a.width,
+              head_logits_stride(a.vocab), x.dtype, context.threads};
+    row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), gradient};
+    const int64_t rows = head_chunk_rows(shape_.rows, a.vocab, x.dtype);
+    full_ = make_chunk(sig, rows);
+    if (shape_.rows % rows != 0) tail_ = make_chunk(sig, shape_.rows % rows);
+  }
+
+  void run(const HeadOperands& o) const {
+    auto* z_terms = reinterpret_cast<float*>(o.scratch);
+    std::byte* free = o.scratch + aligned(shape_.rows * 4);
+    std::fill(o.nll, o.nll + shape_.rows, 0.0f);
+    std::fill(z_terms, z_terms + shape_.rows, 0.0f);
+    for (int64_t first = 0; first < shape_.rows; first += full_->rows)
+      run_chunk(shape_.rows - first < full_->rows ? *tail_ : *full_, first, o, z_terms, free);
+    o.loss[0] = o.loss[1] = 0.0;
+    for (int64_t n = 0; n < shape_.rows; ++n) {
+      o.loss[0] += o.nll[n];
+      o.loss[1] += z_terms[n];
+    }
+  }
+
+ private:
+  std::unique_ptr<Chunk> make_chunk(const OpSig& sig, int64_t rows) const {
+    auto chunk =
+        std::make_unique<Chunk>(shape_, rows, weight_layout(sig.inputs[1], MatrixLayout::transposed));
+    if (row_.gradient)
+      chunk->backward =
+          std::make_unique<Backward>(shape_, rows, weight_layout(sig.inputs[2], MatrixLayout::row_major));
+    return chunk;
+  }
+
+  void run_chunk(const Chunk& chunk, int64_t first, const HeadOperands& o, float* z_terms,
+                 std::byte* free) const {
+    const int32_t* targets = o.targets + first;
+    const int64_t x_bytes = shape_.width * size_of(shape_.dtype);
+    if (std::all_of(targets, targets + chunk.rows, [](int32_t t) { return t == kIgnoredTarget; })) {
+      if (o.dx != nullptr) std::memset(o.dx + first * x_bytes, 0, static_cast<size_t>(chunk.rows * x_bytes));
+      return;
+    }
+    std::byte* logits = free;
+    std::byte* packed = logits + full_->rows * shape_.stride * size_of(shape_.dtype);
+    std::byte* scratch = packed + packed_count(shape_.width, full_->rows, "forward") * size_of(shape_.dtype);
+    const std::byte* x = o.x + first * x_bytes;
+    chunk.logits.run({.a = x, .b = o.weight_forward, .c = logits, .scratch = scratch});
+    parallel_for(shape_.threads, chunk.rows, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) run_row(n, targets[n], logits, o.nll + first, z_terms + first);
+    });
+    if (!chunk.backward) return;
+    const Backward& backward = *chunk.backward;
+    backward.dx.run({.a = logits, .b = o.weight_input_grad, .c = o.dx + first * x_bytes, .scratch = scratch});
+    if (o.dweight == nullptr) return;
+    if (backward.packs) backward.pack_x.run(x, packed);
+    backward.dweight.run({.a = logits, .b = backward.packs ? packed : x, .c = o.dweight, .scratch = scratch});
+  }
+
+  void run_row(int64_t n, int32_t target, std::byte* logits, float* nll, float* z_terms) const {
+    std::byte* row = logits + n * shape_.stride * size_of(shape_.dtype);
+    if (target == kIgnoredTarget) {
+      if (row_.gradient) std::memset(row, 0, static_cast<size_t>(shape_.vocab * size_of(shape_.dtype)));
+      return;
+    }
+    CHECK(target >= 0 && target < shape_.vocab, "target {} of {}", target, shape_.vocab);
+    const RowLoss loss = shape_.dtype == DType::f32
+                             ? kernels_.loss_f32(row_, reinterpret_cast<float*>(row), target)
+                             : kernels_.loss_bf16(row_, reinterpret_cast<bf16*>(row), target);
+    nll[n] = loss.nll;
+    z_terms[n] = loss.z;
+  }
+
+  RowKernels kernels_;
+  HeadShape shape_;
+  RowLossSpec row_;
+  std::unique_ptr<Chunk> full_, tail_;
+};
+
+}  // namespace
+
+CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context) {
+  // std::function copies its target: the copies share the primitives.
+  const auto head = std::make_shared<LossHead>(sig, context);
+  return [head](const Operands& operands) {
+    head->run({.x = operands.in<std::byte>(0),
+               .weight_forward = operands.in<std::byte>(1),
+               .targets = operands.in<int32_t>(2),
+               .loss = operands.out<double>(0),
+               .nll = operands.out<float>(1),
+               .scratch = operands.scratch});
+  };
+}
+
+CpuKernel prepare_head_loss_grad(const OpSig& sig, const CpuContext& context) {
+  const auto head = std::make_shared<LossHead>(sig, context);
+  return [head](const Operands& operands) {
+    head->run({.x = operands.in<std::byte>(0),
+               .weight_forward = operands.in<std::byte>(1),
+               .weight_input_grad = operands.in<std::byte>(2),
+               .targets = operands.in<int32_t>(3),
+               .loss = operands.out<double>(0),
+               .nll = operands.out<float>(1),
+               .dx = operands.out<std::byte>(2),
+               .dweight = operands.out<float>(3),
+               .scratch = operands.scratch});
+  };
+}
+
+CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context) {
+  const auto a = unpack_attrs<HeadLogitsAttrs>(sig.attrs);
+  const TensorType& x = sig.inputs[0];
+  const int64_t batch = x.shape[0], length = x.shape[1];
+  const auto product =
+      std::make_shared<Product>(ProductSpec{.m = batch,
+                                            .n = a.vocab,
+                                            .k = a.width,
+                                            .in = x.dtype,
+                                            .out = DType::f32,
+                                            .b = weight_layout(sig.inputs[1], MatrixLayout::transposed),
+                                            .a_stride = length * a.width,
+                                            .threads = context.threads});
+  const int64_t offset = (length - 1) * a.width * size_of(x.dtype);
+  const auto cap = a.softcap != 0.0 ? row_kernels(context.isa).cap : nullptr;
+  const auto softcap = static_cast<float>(a.softcap);
+  return [=](const Operands& operands) {
+    auto* logits = operands.out<float>(0);
+    product->run({.a = operands.in<std::byte>(0) + offset,
+                  .b = operands.inputs[1],
+                  .c = logits,
+                  .scratch = operands.scratch});
+    if (cap != nullptr) cap(logits, batch * a.vocab, softcap);
+  };
+}
+
+}  // namespace trireme

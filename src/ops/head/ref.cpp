@@ -1,0 +1,95 @@
+// The oracle of the head: one row's logits at a time.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ops/head/head.h"
+
+namespace trireme {
+namespace {
+
+// z[v] = softcap(x . w[v])
+void row_logits(const float* x, const float* w, double softcap, int64_t width, std::vector<float>& z) {
+  const auto cap = static_cast<float>(softcap);
+  for (size_t v = 0; v < z.size(); ++v) {
+    float sum = 0.0f;
+    for (int64_t c = 0; c < width; ++c) sum += x[c] * w[static_cast<int64_t>(v) * width + c];
+    z[v] = softcap != 0.0 ? cap * std::tanh(sum / cap) : sum;
+  }
+}
+
+float log_sum_exp(const std::vector<float>& z) {
+  const float top = *std::max_element(z.begin(), z.end());
+  float sum = 0.0f;
+  for (const float value : z) sum += std::exp(value - top);
+  return top + std::log(sum);
+}
+
+struct Gradients {
+  float* dx = nullptr;
+  float* dweight = nullptr;
+};
+
+// d loss / d logit = p (1 + 2 z_loss lse) - [v = target], through the cap: times 1 - (z / cap)^2.
+void row_gradient(const HeadLossAttrs& a, const float* x, const float* w, std::vector<float>& z, float lse,
+                  int32_t target, const Gradients& out) {
+  const auto cap = static_cast<float>(a.softcap), weight = static_cast<float>(a.z_loss);
+  for (int64_t v = 0; v < a.vocab; ++v) {
+    const float value = z[static_cast<size_t>(v)];
+    float d = std::exp(value - lse) * (1.0f + 2.0f * weight * lse) - (v == target ? 1.0f : 0.0f);
+    if (a.softcap != 0.0) d *= 1.0f - (value / cap) * (value / cap);
+    for (int64_t c = 0; c < a.width; ++c) {
+      out.dx[c] += d * w[v * a.width + c];
+      out.dweight[v * a.width + c] += d * x[c];
+    }
+  }
+}
+
+void loss_of_rows(const HeadLossAttrs& a, int64_t rows, const Operands& operands, const int32_t* targets,
+                  Gradients out) {
+  const auto *x = operands.in<float>(0), *w = operands.in<float>(1);
+  auto* loss = operands.out<double>(0);
+  auto* nll = operands.out<float>(1);
+  std::vector<float> z(static_cast<size_t>(a.vocab));
+  loss[0] = loss[1] = 0.0;
+  for (int64_t n = 0; n < rows; ++n, x += a.width) {
+    nll[n] = 0.0f;
+    Gradients row = out;
+    if (out.dx != nullptr) {
+      row.dx = out.dx + n * a.width;
+      std::fill(row.dx, row.dx + a.width, 0.0f);
+    }
+    if (targets[n] == kIgnoredTarget) continue;
+    row_logits(x, w, a.softcap, a.width, z);
+    const float lse = log_sum_exp(z);
+    nll[n] = lse - z[static_cast<size_t>(targets[n])];
+    loss[0] += nll[n];
+    loss[1] += a.z_loss * lse * lse;
+    if (out.dx != nullptr) row_gradient(a, x, w, z, lse, targets[n], row);
+  }
+}
+
+}  // namespace
+
+void reference_head_loss(const OpSig& sig, const Operands& operands) {
+  loss_of_rows(unpack_attrs<HeadLossAttrs>(sig.attrs), count(sig.outputs[1].shape), operands,
+               operands.in<int32_t>(2), {});
+}
+
+void reference_head_loss_grad(const OpSig& sig, const Operands& operands) {
+  loss_of_rows(unpack_attrs<HeadLossAttrs>(sig.attrs), count(sig.outputs[1].shape), operands,
+               operands.in<int32_t>(3), {operands.out<float>(2), operands.out<float>(3)});
+}
+
+void reference_head_logits(const OpSig& sig, const Operands& operands) {
+  const auto a = unpack_attrs<HeadLogitsAttrs>(sig.attrs);
+  const int64_t batch = sig.inputs[0].shape[0], length = sig.inputs[0].shape[1];
+  std::vector<float> z(static_cast<size_t>(a.vocab));
+  for (int64_t b = 0; b < batch; ++b) {
+    const float* last = operands.in<float>(0) + ((b + 1) * length - 1) * a.width;
+    row_logits(last, operands.in<float>(1), a.softcap, a.width, z);
+    std::copy(z.begin(), z.end(), operands.out<float>(0) + b * a.vocab);
+  }
+}
+
+}  // namespace trireme
