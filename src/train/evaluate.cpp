@@ -1,0 +1,59 @@
+// Rows are read at construction, so an evaluation is one run of the "eval" timeline.
+#include "train/evaluate.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "base/error.h"
+#include "train/batches.h"
+#include "train/data_options.h"
+
+namespace trireme {
+
+EvalSet::EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokenizer* tokenizer)
+    : micro_(spec.batch.micro),
+      seq_len_(spec.data.seq_len),
+      data_(validation_options(spec, eot)),
+      sequences_(std::min(spec.eval.sequences, data_.samples_per_epoch())),
+      has_bytes_(tokenizer != nullptr) {
+  const bool documents = spec.data.packing == Packing::document;
+  rows_.rows = micro_batches() * micro_;
+  const auto elements = static_cast<size_t>(rows_.rows * seq_len_);
+  rows_.tokens.assign(elements, 0);
+  rows_.targets.assign(elements, -1);
+  rows_.positions.assign(documents ? elements : 0, 0);
+  rows_.doc_start.assign(documents ? elements : 0, 0);
+  for (int64_t row = 0; row < sequences_; ++row) {
+    const auto slice = [&](std::vector<int32_t>& all) {
+      if (all.empty()) return std::span<int32_t>();
+      return std::span(all).subspan(static_cast<size_t>(row * seq_len_), static_cast<size_t>(seq_len_));
+    };
+    counted_ += data_.sample(
+        row, {slice(rows_.tokens), slice(rows_.targets), slice(rows_.positions), slice(rows_.doc_start)});
+  }
+  if (!has_bytes_) return;
+  const std::optional<uint32_t> special = end_of_text(*tokenizer);
+  for (const int32_t target : rows_.targets)
+    if (target >= 0 && (!special || static_cast<uint32_t>(target) != *special) &&
+        target < vocab_size(*tokenizer))
+      bytes_ += static_cast<int64_t>(token_bytes(*tokenizer, static_cast<uint32_t>(target)).size());
+}
+
+int64_t EvalSet::micro_batches() const { return (sequences_ + micro_ - 1) / micro_; }
+
+EvalResult EvalSet::run(Engine& engine) const {
+  const Timeline* timeline = find_timeline(engine.program(), "eval");
+  CHECK(timeline != nullptr && timeline->micro_batches == micro_batches(),
+        "the program evaluates another set");
+  engine.run(*timeline, trireme::micro_batches(engine.program(), rows_, micro_, seq_len_));
+  double sums[2] = {0, 0};
+  engine.read_buffer(engine.program().result, sums, sizeof sums);
+  EvalResult result;
+  result.counted_tokens = counted_;
+  result.loss = sums[0] / static_cast<double>(std::max<int64_t>(counted_, 1));
+  if (has_bytes_ && bytes_ > 0)
+    result.bits_per_byte = sums[0] / std::numbers::ln2 / static_cast<double>(bytes_);
+  return result;
+}
+
+}  // namespace trireme

@@ -1,0 +1,48 @@
+// Questions to the operating system and the devices of this build.
+#include "train/machine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/peak.h"
+#include "device/null/null_device.h"
+
+namespace trireme {
+
+int thread_count(const RunSpec& spec) {
+  if (spec.run.threads) return static_cast<int>(*spec.run.threads);
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return CPU_COUNT(&allowed);
+}
+
+std::unique_ptr<Device> open_device(const RunSpec& spec, int threads) {
+  switch (spec.run.device) {
+    case DeviceKind::null:
+      return make_null_device();
+    default:
+      return make_cpu_device({.threads = threads});
+  }
+}
+
+Peak peak_flops(const RunSpec& spec, int threads) {
+  if (spec.run.peak_flops) return {*spec.run.peak_flops, false};
+  if (spec.run.device == DeviceKind::null) return {};
+  return {measure_product_rate(spec.precision.compute == Compute::bf16 ? DType::bf16 : DType::f32, threads),
+          true};
+}
+
+int64_t resident_bytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  long long pages = 0, resident = 0;
+  const int fields = std::fscanf(file, "%lld %lld", &pages, &resident);
+  std::fclose(file);
+  return fields == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace trireme

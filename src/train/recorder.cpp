@@ -1,0 +1,80 @@
+// Names of metrics, in the order in which they stand in a line.
+#include "train/recorder.h"
+
+#include <chrono>
+
+namespace trireme {
+
+Recorder::Recorder(const RunFolder& folder, const RunSpec& spec, int64_t resumed_step, double flops_per_token,
+                   double peak_flops)
+    : spec_(spec),
+      flops_per_token_(flops_per_token),
+      peak_flops_(peak_flops),
+      metrics_(folder.metrics(), resumed_step),
+      events_(folder.path, resumed_step),
+      progress_(stderr, progress_style_of(stderr)) {}
+
+double Recorder::mean_step_s() const {
+  return steps_ > 1 ? measured_s_ / static_cast<double>(steps_ - 1) : 0;
+}
+
+double Recorder::mean_tokens_per_s() const {
+  const double step_s = mean_step_s();
+  return step_s > 0 ? static_cast<double>(tokens_per_step(spec_)) / step_s : 0;
+}
+
+std::optional<double> Recorder::mfu(double tokens_per_s) const {
+  if (peak_flops_ <= 0 || tokens_per_s <= 0) return std::nullopt;
+  return flops_per_token_ * tokens_per_s / peak_flops_;
+}
+
+void Recorder::show(const StepResult& result) {
+  if (++steps_ > 1) measured_s_ += result.step_s;
+  const bool last = result.step == spec_.run.steps;
+  if (result.step % spec_.run.log_every_steps != 0 && !last && steps_ > 1) return;
+  Progress progress;
+  progress.step = result.step;
+  progress.steps = spec_.run.steps;
+  progress.loss = result.loss;
+  progress.grad_norm = result.grad_norm;
+  progress.lr = result.lr;
+  progress.tokens_per_s = mean_tokens_per_s();
+  progress.mfu = mfu(progress.tokens_per_s);
+  progress.step_s = mean_step_s();
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  progress_.update(progress, now);
+}
+
+void Recorder::write(const StepResult& result) {
+  const double tokens_per_s = static_cast<double>(tokens_per_step(spec_)) / result.step_s;
+  std::vector<Metric> metrics = {{"tokens_seen", result.tokens_seen},
+                                 {"loss", result.loss},
+                                 {"grad_norm", result.grad_norm},
+                                 {"lr", result.lr},
+                                 {"counted_tokens", result.counted_tokens},
+                                 {"skipped", result.skipped},
+                                 {"skipped_steps", result.skipped_steps},
+                                 {"step_s", result.step_s},
+                                 {"tokens_per_s", tokens_per_s},
+                                 {"loader_stall_s", result.loader_stall_s},
+                                 {"eval_s", result.eval_s},
+                                 {"checkpoint_s", result.checkpoint_s}};
+  if (const auto m = mfu(tokens_per_s)) metrics.push_back({"mfu", *m});
+  if (result.eval) {
+    metrics.push_back({"val_loss", result.eval->loss});
+    if (result.eval->bits_per_byte) metrics.push_back({"val_bits_per_byte", *result.eval->bits_per_byte});
+  }
+  metrics_.write(result.step, metrics);
+
+  std::vector<Scalar> scalars;
+  for (const Metric& metric : metrics) {
+    if (const auto* d = std::get_if<double>(&metric.value))
+      scalars.push_back({metric.name, static_cast<float>(*d)});
+    if (const auto* i = std::get_if<int64_t>(&metric.value))
+      scalars.push_back({metric.name, static_cast<float>(*i)});
+  }
+  events_.write(result.step, scalars);
+}
+
+}  // namespace trireme

@@ -1,0 +1,85 @@
+// The start of a run, step by step.
+#include "train/run_setup.h"
+
+#include "base/error.h"
+#include "compile/memory_report.h"
+#include "train/data_options.h"
+#include "train/flops.h"
+#include "train/weights.h"
+
+namespace trireme {
+
+RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
+    : spec(run_spec),
+      folder(run_folder(spec)),
+      lock(folder),
+      log(LogOptions{.file = folder.log()}),
+      threads(thread_count(spec)) {
+  open_data();
+  compile_program();
+  peak = peak_flops(spec, threads);
+  device = open_device(spec, threads);
+  engine.emplace(compiled.program, *device);
+  checkpoints = open_directory_store(folder.checkpoints());
+  fill_weights(resume);
+  write_file(folder.config(), to_toml(spec));
+  describe();
+}
+
+void RunSetup::open_data() {
+  if (spec.data.tokenizer) tokenizer = load_tokenizer(*spec.data.tokenizer);
+  if (tokenizer && vocab_size(*tokenizer) > spec.model.vocab)
+    fail_user("data.tokenizer = {} has {} ids, but model.vocab = {}: raise model.vocab to at least that",
+              *spec.data.tokenizer, vocab_size(*tokenizer), spec.model.vocab);
+  const std::optional<uint32_t> eot = tokenizer ? end_of_text(*tokenizer) : std::nullopt;
+  data.emplace(training_options(spec, eot));
+  if (!spec.data.val.empty() && spec.eval.every_steps > 0)
+    eval_set.emplace(spec, eot, tokenizer ? &*tokenizer : nullptr);
+}
+
+void RunSetup::compile_program() {
+  CompileOptions options;
+  options.threads = threads;
+  options.eval_micro_batches = eval_set ? eval_set->micro_batches() : 0;
+  compiled = compile(spec, options);
+  flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
+}
+
+void RunSetup::fill_weights(const ResumeChoice& resume) {
+  const auto checkpoint = choose_checkpoint(folder, resume, threads, log);
+  if (!checkpoint) {
+    initialize_weights(*engine, compiled.model, static_cast<uint64_t>(spec.run.seed), threads);
+    return;
+  }
+  check_same_run(spec, checkpoint->reader.meta(), log);
+  restore_state(*engine, checkpoint->reader);
+  start = checkpoint->reader.meta();
+  log.info("resumed from {}: step {}, {} tokens seen", checkpoint->reader.location(), start.step,
+           start.tokens_seen);
+}
+
+void RunSetup::describe() {
+  const int64_t left = (spec.run.steps - start.step) * spec.batch.sequences;
+  for (const std::string& line : data->describe(std::max<int64_t>(left, 0))) log.info("{}", line);
+  if (eval_set)
+    for (const std::string& line : eval_set->data().describe(0)) log.debug("{}", line);
+  log.info("model: {} parameters, {}", parameter_count(compiled.model),
+           spec.model.tie_embeddings ? "tied" : "untied");
+  std::string decayed, kept;
+  for (const ParamSpec& param : compiled.model.params) {
+    std::string& list = param.decay ? decayed : kept;
+    list += (list.empty() ? "" : " ") + param.name;
+  }
+  log.debug("weight decay {} on: {}", spec.optimizer.weight_decay, decayed);
+  log.debug("no weight decay on: {}", kept);
+  for (const std::string& line : memory_summary(compiled.program)) log.info("{}", line);
+  log.info("step: {} sequences of {} tokens in {} micro-batches; {} threads on {}", spec.batch.sequences,
+           spec.data.seq_len, micro_batches_per_step(spec), threads, device->name());
+  if (peak.flops_per_s > 0)
+    log.info("MFU = {} FLOPs per token (6 N_matmul + 12 L H D T = {}) x tokens/s / {:.4g} FLOP/s ({})",
+             static_cast<int64_t>(flops_per_token),
+             flops_formula(spec.model, compiled.model, spec.data.seq_len), peak.flops_per_s,
+             peak.measured ? "measured now by a matrix product" : "run.peak_flops");
+}
+
+}  // namespace trireme

@@ -1,0 +1,22 @@
+// Sample ids as lines of the metrics writer, which keeps each step once across resumes.
+#include "train/sample_log.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace trireme {
+
+SampleLog::SampleLog(const std::string& path, int64_t resumed_step) {
+  if (!path.empty()) lines_.emplace(path, resumed_step);
+}
+
+void SampleLog::write(int64_t step, const StepBatch& rows) {
+  if (!lines_) return;
+  std::string ids;
+  for (const SampleId& id : rows.ids)
+    ids += fmt::format("{}{}:{}:{}", ids.empty() ? "" : " ", id.source, id.epoch, id.window);
+  lines_->write(step, std::array{Metric{"first_sample", rows.first_sample}, Metric{"ids", ids}});
+}
+
+}  // namespace trireme

@@ -1,0 +1,23 @@
+// samples.jsonl: which windows of the data each step trained on (data.log_samples).
+#pragma once
+#include <optional>
+#include <string>
+
+#include "io/data/loader.h"
+#include "obs/metrics.h"
+
+namespace trireme {
+
+class SampleLog {
+ public:
+  // path "": writes nothing. Lines of steps after `resumed_step` are superseded.
+  SampleLog(const std::string& path, int64_t resumed_step);
+
+  // One line: step, first_sample (position in the data order), ids "source:epoch:window ...".
+  void write(int64_t step, const StepBatch& rows);
+
+ private:
+  std::optional<MetricsWriter> lines_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,47 @@
+// A thread that waits for the signals with sigwait: no handler, no global.
+#include "train/stop_signals.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace trireme {
+namespace {
+
+sigset_t stop_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  const sigset_t set = stop_set();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { watch(); });
+}
+
+void StopSignals::watch() {
+  const sigset_t set = stop_set();
+  while (true) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (done_.load()) return;  // the destructor's own
+    if (signal_.load() != 0) _exit(128 + signal);
+    signal_.store(signal);
+  }
+}
+
+StopSignals::~StopSignals() {
+  done_.store(true);
+  pthread_kill(thread_.native_handle(), SIGTERM);
+  thread_.join();
+  const sigset_t set = stop_set();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace trireme

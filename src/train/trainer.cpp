@@ -1,0 +1,183 @@
+// One optimizer step is: the next rows, the scalars, one run of the "train" timeline, and what came of it.
+// Everything else here is when to evaluate, save and stop.
+#include "train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/grad_norm/grad_norm.h"
+#include "train/batches.h"
+#include "train/lr.h"
+#include "train/recorder.h"
+#include "train/run_setup.h"
+#include "train/sample_log.h"
+#include "train/stop_signals.h"
+#include "train/weights.h"
+
+namespace trireme {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class Trainer {
+ public:
+  Trainer(RunSetup& setup, const StopSignals& signals)
+      : setup_(setup),
+        spec_(setup.spec),
+        signals_(signals),
+        loader_(*setup.data,
+                {.first_sample = setup.start.data_position, .step_sequences = spec_.batch.sequences}),
+        recorder_(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s),
+        sample_log_(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step),
+        state_(setup.start) {}
+
+  int run() {
+    while (state_.step < spec_.run.steps) {
+      StepResult result = step();
+      recorder_.show(result);
+      if (wants(spec_.eval.every_steps) && setup_.eval_set) evaluate(result);
+      const int stop = signals_.stop_requested();
+      const bool last = state_.step == spec_.run.steps;
+      if (wants(spec_.checkpoint.every_steps) || last || stop != 0) save(result);
+      recorder_.write(result);
+      if (stop != 0 && !last) return stopped(stop);
+    }
+    return finish();
+  }
+
+ private:
+  // Every n steps and at the end; never when n is 0.
+  bool wants(int64_t every) const {
+    return every > 0 && (state_.step % every == 0 || state_.step == spec_.run.steps);
+  }
+
+  StepResult step() {
+    const double start = seconds_now(), stalled = loader_.stall_s();
+    const StepBatch& rows = loader_.next();
+    for (const SampleId& wrap : rows.wraps)
+      setup_.log.info("data.train set {} begins epoch {}", wrap.source, wrap.epoch);
+    StepResult result;
+    for (const int64_t counted : rows.counted) result.counted_tokens += counted;
+    result.lr = learning_rate(spec_.lr, spec_.optimizer.lr, state_.step);
+    run_program(rows, result);
+    ++state_.step;
+    state_.data_position += spec_.batch.sequences;
+    state_.tokens_seen += tokens_per_step(spec_);
+    count_skipped(result);
+    result.step = state_.step;
+    result.tokens_seen = state_.tokens_seen;
+    result.skipped_steps = state_.skipped_steps;
+    result.loader_stall_s = loader_.stall_s() - stalled;
+    sample_log_.write(state_.step, rows);
+    result.step_s = seconds_now() - start;
+    return result;
+  }
+
+  void run_program(const StepBatch& rows, StepResult& result) {
+    const Program& program = setup_.engine->program();
+    const auto updates = static_cast<double>(state_.step - state_.skipped_steps + 1);
+    const double tokens = static_cast<double>(std::max<int64_t>(result.counted_tokens, 1));
+    double scalars[kStepScalars] = {};
+    scalar(scalars, StepScalar::lr) = result.lr;
+    scalar(scalars, StepScalar::bias1) = 1 - std::pow(spec_.optimizer.beta1, updates);
+    scalar(scalars, StepScalar::bias2) = 1 - std::pow(spec_.optimizer.beta2, updates);
+    scalar(scalars, StepScalar::inverse_tokens) = 1 / tokens;
+    setup_.engine->write_buffer(program.scalars, scalars, sizeof scalars);
+    setup_.engine->run(*find_timeline(program, "train"),
+                       micro_batches(program, rows, spec_.batch.micro, spec_.data.seq_len));
+    double sums[2] = {};
+    setup_.engine->read_buffer(program.scalars, scalars, sizeof scalars);
+    setup_.engine->read_buffer(program.result, sums, sizeof sums);
+    result.loss = sums[0] / tokens;
+    result.grad_norm = scalar(scalars, StepScalar::norm);
+    result.skipped = scalar(scalars, StepScalar::finite) == 0;
+  }
+
+  // A step whose gradient is NaN or Inf changed nothing; too many in a row end the run.
+  void count_skipped(const StepResult& result) {
+    if (!result.skipped) {
+      skipped_in_a_row_ = 0;
+      return;
+    }
+    ++state_.skipped_steps;
+    ++skipped_in_a_row_;
+    recorder_.finish();
+    setup_.log.warn("step {} is skipped: loss {}, grad norm {}", state_.step, result.loss, result.grad_norm);
+    if (skipped_in_a_row_ < spec_.run.max_skipped_steps) return;
+    fail_user(
+        "{} steps in a row had a NaN or Inf gradient, the last is step {} (run.max_skipped_steps = {}): "
+        "lower optimizer.lr = {}, lengthen lr.warmup_steps, or look at the data; the weights are as they "
+        "were before",
+        skipped_in_a_row_, state_.step, spec_.run.max_skipped_steps, spec_.optimizer.lr);
+  }
+
+  void evaluate(StepResult& result) {
+    const double start = seconds_now();
+    result.eval = setup_.eval_set->run(*setup_.engine);
+    result.eval_s = seconds_now() - start;
+    recorder_.finish();
+    const auto& bits = result.eval->bits_per_byte;
+    setup_.log.info("step {}: validation loss {:.4f}{}, {:.2f} s", state_.step, result.eval->loss,
+                    bits ? fmt::format(" ({:.4f} bits per byte)", *bits) : "", result.eval_s);
+  }
+
+  void save(StepResult& result) {
+    const double start = seconds_now();
+    recorder_.sync();
+    state_.config_toml = to_toml(spec_);
+    const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, training_state(*setup_.engine),
+                                              {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
+    result.checkpoint_s = seconds_now() - start;
+    recorder_.finish();
+    setup_.log.info("saved {} ({:.1f} MB, {:.2f} s)", report.location,
+                    static_cast<double>(report.bytes) / 1e6, result.checkpoint_s);
+    if (report.removal_error) setup_.log.warn("{}", *report.removal_error);
+  }
+
+  int stopped(int signal) {
+    recorder_.finish();
+    setup_.log.info("stopped by signal {} after step {}; the same command goes on from there", signal,
+                    state_.step);
+    return kStoppedAndSaved;
+  }
+
+  int finish() {
+    recorder_.finish();
+    const double rate = recorder_.mean_tokens_per_s();
+    const auto mfu = recorder_.mfu(rate);
+    setup_.log.info(
+        "done: {} steps, {} tokens, {} skipped; {:.0f} tokens/s, MFU {} (without the first step, evaluation "
+        "and saving); loader stall {:.3f} s",
+        state_.step, state_.tokens_seen, state_.skipped_steps, rate,
+        mfu ? fmt::format("{:.1f} %", *mfu * 100) : "n/a", loader_.stall_s());
+    setup_.log.info("the run's files are in {}", setup_.folder.path);
+    return kDone;
+  }
+
+  RunSetup& setup_;
+  const RunSpec& spec_;
+  const StopSignals& signals_;
+  Loader loader_;
+  Recorder recorder_;
+  SampleLog sample_log_;
+  CheckpointMeta state_;
+  int64_t skipped_in_a_row_ = 0;
+};
+
+}  // namespace
+
+int train(const RunSpec& spec, const TrainOptions& options) {
+  const StopSignals signals;
+  RunSetup setup(spec, options.resume);
+  if (setup.start.step >= spec.run.steps) {
+    setup.log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on",
+                   setup.folder.path, setup.start.step, spec.run.steps);
+    return kDone;
+  }
+  return Trainer(setup, signals).run();
+}
+
+}  // namespace trireme

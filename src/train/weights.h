@@ -1,0 +1,23 @@
+// The weights' life outside a step: drawn at the start, written to checkpoints, read from them.
+#pragma once
+#include <vector>
+
+#include "engine/engine.h"
+#include "io/checkpoint/checkpoint.h"
+#include "model/model.h"
+
+namespace trireme {
+
+// Draws every parameter as (seed, name, index) says, so that order, layout and threads do not matter; moments
+// become 0 where the program keeps them.
+void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
+
+// The state of a training run as named tensors: "params/NAME", "moment1/NAME", "moment2/NAME", f32. They
+// point into the engine's arena: valid until its next run.
+std::vector<TensorPiece> training_state(const Engine& engine);
+
+// Fills the program's state from a checkpoint: weights, and moments where the program keeps them. UserError
+// when the checkpoint has other tensors or shapes.
+void restore_state(Engine& engine, const CheckpointReader& checkpoint);
+
+}  // namespace trireme
