@@ -1,0 +1,34 @@
+// Definition of cast: the same numbers in another compute dtype, rounded to nearest even.
+#include "ops/cast/cast.h"
+
+#include "ops/folders.h"
+#include "ops/shape_rule.h"
+
+namespace trireme {
+
+void cast_reference(const OpSig& sig, const Operands& operands);
+std::vector<OpCase> cast_cases();
+
+namespace {
+
+std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in) {
+  const auto to = dtype_named(unpack_attrs<CastAttrs>(attrs).to);
+  expect_types(to && is_compute(*to), "cast", "to is f32 or bf16", in);
+  expect_types(is_compute(in[0].dtype), "cast", "x is f32 or bf16", in);
+  return {{*to, in[0].shape}};
+}
+
+}  // namespace
+
+std::vector<OpEntry> cast_ops() {
+  OpDef cast;
+  cast.name = "cast";
+  cast.inputs = {{"x"}};
+  cast.outputs = {{"y"}};
+  cast.infer = infer;
+  cast.cost = traffic;
+  cast.reduction = [](const OpSig&) { return int64_t{1}; };
+  return {{cast, cast_reference, cast_cases}};
+}
+
+}  // namespace trireme
