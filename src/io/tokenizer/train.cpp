@@ -183,6 +183,12 @@ Tokenizer train_tokenizer(std::span<const std::string> files, const TrainOptions
     trainer.run(static_cast<size_t>(options.vocab_size) - options.specials.size(), options.min_count);
   }
   for (const std::string& special : options.specials) {
+    if (std::find(tokenizer.tokens.begin(), tokenizer.tokens.end(), special) != tokenizer.tokens.end()) {
+      fail_user(
+          "special token {} is also an ordinary token of this text; use one that does not occur, like "
+          "<|name|>",
+          special);
+    }
     tokenizer.specials.push_back({static_cast<uint32_t>(tokenizer.tokens.size()), special});
     tokenizer.tokens.push_back(special);
   }
