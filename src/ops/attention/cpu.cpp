@@ -73,6 +73,7 @@ FlashKernels<float> choose(CpuIsa isa) {
 }
 template <>
 FlashKernels<bf16> choose(CpuIsa isa) {
+  if (isa == CpuIsa::amx) return flash_bf16_amx();
   if (isa >= CpuIsa::avx512) return flash_bf16_avx512();
   return isa == CpuIsa::avx2 ? flash_bf16_avx2() : flash_bf16_baseline();
 }

@@ -70,5 +70,6 @@ FlashKernels<float> flash_f32_avx512();
 FlashKernels<bf16> flash_bf16_baseline();
 FlashKernels<bf16> flash_bf16_avx2();
 FlashKernels<bf16> flash_bf16_avx512();
+FlashKernels<bf16> flash_bf16_amx();
 
 }  // namespace trireme
