@@ -78,7 +78,7 @@ Dataset::Dataset(DataOptions options) {
     TokenSource source = open_source(o.sources[i].patterns, o.key);
     const bool read = o.sources[i].weight > 0;
     if (read) check_count(o, source, i);
-    if (read && o.packing == Packing::document) check_documents(o, source);
+    if (read && o.packing == RowPacking::document) check_documents(o, source);
     state->windows.push_back(read ? (source.tokens() - 1) / o.seq_len : 0);
     state->all_windows += state->windows.back();
     state->sources.push_back(std::move(source));
@@ -136,7 +136,7 @@ int64_t Dataset::sample(int64_t position, const SampleRow& row) const {
   std::copy_n(ids.begin() + 1, length, row.targets.begin());
 
   std::vector<int32_t> starts;
-  if (o.packing == Packing::document) find_document_starts(source, first, ids, o.eot, o.vocab, starts);
+  if (o.packing == RowPacking::document) find_document_starts(source, first, ids, o.eot, o.vocab, starts);
   int64_t counted = o.seq_len;
   for (const int32_t b : starts) {
     int32_t& target = row.targets[static_cast<size_t>(b - 1)];

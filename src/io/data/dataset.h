@@ -13,7 +13,7 @@ namespace trireme {
 
 // stream: rows ignore document boundaries. document: attention and positions stop at them, and a document's
 // last token does not predict the next document's first one.
-enum class Packing : uint8_t { stream, document };
+enum class RowPacking : uint8_t { stream, document };
 
 // shuffled: a new keyed permutation of the windows in every epoch, without end. fixed: the windows in file
 // order, once (validation: positions 0, 1, ... are the same rows in every run).
@@ -31,7 +31,7 @@ struct DataOptions {
   int64_t seq_len = 0;             // T
   int64_t vocab = 0;               // ids must be below it
   uint64_t seed = 1;
-  Packing packing = Packing::stream;
+  RowPacking packing = RowPacking::stream;
   SampleOrder order = SampleOrder::shuffled;
   std::optional<uint32_t> eot;  // finds documents in formats that keep no document index
 };

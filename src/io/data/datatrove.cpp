@@ -24,7 +24,7 @@ int64_t stated_width(Bytes metadata) {
 uint64_t last_end(const std::string& name, Bytes index) {
   uint64_t before = 0;
   for (size_t d = 0; d < index.size() / 8; ++d) {
-    const auto end = load<uint64_t>(index.data() + 8 * d);
+    const auto end = load_le<uint64_t>(index.data() + 8 * d);
     if (end < before)
       fail_user("{}.index: document {} ends at token {}, before its start {}", name, d, end, before);
     before = end;

@@ -14,7 +14,7 @@ constexpr int32_t kLlamaMagic = 20240801, kLlamaVersion = 7;
 
 bool looks_like_llm_c(Bytes file) {
   if (file.size() < 4) return false;
-  const auto magic = load<int32_t>(file.data());
+  const auto magic = load_le<int32_t>(file.data());
   return magic == kGpt2Magic || magic == kLlamaMagic;
 }
 
@@ -24,9 +24,9 @@ ShardLayout parse_llm_c(const std::string& name, Bytes file) {
     fail_user("{} is truncated: an llm.c shard begins with {} bytes of header, the file has {}", name,
               kHeaderBytes, size);
   }
-  const auto magic = load<int32_t>(file.data());
-  const auto version = load<int32_t>(file.data() + 4);
-  const auto count = load<int32_t>(file.data() + 8);
+  const auto magic = load_le<int32_t>(file.data());
+  const auto version = load_le<int32_t>(file.data() + 4);
+  const auto count = load_le<int32_t>(file.data() + 8);
   ShardLayout layout;
   if (magic == kGpt2Magic) {
     layout.format = ShardFormat::llm_c;

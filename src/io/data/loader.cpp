@@ -43,7 +43,7 @@ StepBatch make_batch(int64_t rows, const DataOptions& data) {
   batch.rows = rows;
   batch.tokens.resize(elements);
   batch.targets.resize(elements);
-  if (data.packing == Packing::document) {
+  if (data.packing == RowPacking::document) {
     batch.positions.resize(elements);
     batch.doc_start.resize(elements);
   }
@@ -67,8 +67,8 @@ bool Loader::State::fill(int64_t step) {
   batch.wraps.clear();
   const int64_t end = batch.first_sample + options.step_sequences;
   if (data.options().order == SampleOrder::fixed && end > data.samples_per_epoch()) {
-    fail_user("{}: {} sequences are asked for, but the shards hold {} windows of {} tokens", data.options().key, end,
-              data.samples_per_epoch(), length);
+    fail_user("{}: {} sequences are asked for, but the shards hold {} windows of {} tokens",
+              data.options().key, end, data.samples_per_epoch(), length);
   }
   for (int64_t p = batch.first_sample; p < end; ++p) {
     if (data.begins_new_epoch(p)) batch.wraps.push_back(data.where(p));

@@ -48,8 +48,8 @@ struct Sections {
 
 Sections cut(const std::string& name, Bytes index) {
   const auto size = static_cast<uint64_t>(index.size());
-  const auto sequences = load<uint64_t>(index.data() + 18);
-  const auto boundaries = load<uint64_t>(index.data() + 26);
+  const auto sequences = load_le<uint64_t>(index.data() + 18);
+  const auto boundaries = load_le<uint64_t>(index.data() + 26);
   if (sequences > size / 12 || boundaries > size / 8) {
     fail_user(
         "{} is truncated: its header names {} sequences and {} document boundaries, which {} bytes cannot "
@@ -75,8 +75,8 @@ Sections cut(const std::string& name, Bytes index) {
 int64_t check_sequences(const std::string& name, const Sections& s, int64_t id_bytes) {
   int64_t end = 0;
   for (int64_t i = 0; i < s.sequences; ++i) {
-    const auto length = load<int32_t>(s.lengths + 4 * i);
-    const auto offset = load<int64_t>(s.offsets + 8 * i);
+    const auto length = load_le<int32_t>(s.lengths + 4 * i);
+    const auto offset = load_le<int64_t>(s.offsets + 8 * i);
     if (length < 0) fail_user("{}: sequence {} has the negative length {}", name, i, length);
     if (offset != end) {
       fail_user(
@@ -85,9 +85,9 @@ int64_t check_sequences(const std::string& name, const Sections& s, int64_t id_b
     }
     end += length * id_bytes;  // one step adds less than 2^34, so the next line sees it before it overflows
     if (end > (int64_t{1} << 60)) fail_user("{}: sequence {} ends at byte {}, beyond any file", name, i, end);
-    if (s.modes && load<int8_t>(s.modes + i) != 0) {
+    if (s.modes && load_le<int8_t>(s.modes + i) != 0) {
       fail_user("{}: sequence {} has mode {}: multimodal data sets are not read", name, i,
-                load<int8_t>(s.modes + i));
+                load_le<int8_t>(s.modes + i));
     }
   }
   return end;
@@ -97,7 +97,7 @@ void check_documents(const std::string& name, const Sections& s) {
   if (s.boundaries < 1) fail_user("{}: the list of document boundaries is empty; it must begin with 0", name);
   int64_t before = 0;
   for (int64_t d = 0; d < s.boundaries; ++d) {
-    const auto start = load<int64_t>(s.starts + 8 * d);
+    const auto start = load_le<int64_t>(s.starts + 8 * d);
     if (start < before || start > s.sequences || (d == 0 && start != 0)) {
       fail_user("{}: document {} begins at sequence {}, expected {} to {}", name, d, start, before,
                 d == 0 ? 0 : s.sequences);
@@ -123,11 +123,11 @@ ShardLayout parse_megatron(const std::string& name, Bytes bin, const std::string
     fail_user("{} is truncated: the header has {} bytes, the file {}", index_name, kHeaderBytes,
               index.size());
   }
-  const auto version = load<uint64_t>(index.data() + 9);
+  const auto version = load_le<uint64_t>(index.data() + 9);
   if (version != 1) fail_user("{}: version {} is unknown; version 1 is read", index_name, version);
   ShardLayout layout;
   layout.format = ShardFormat::megatron;
-  layout.type = type_of_code(index_name, load<uint8_t>(index.data() + 17));
+  layout.type = type_of_code(index_name, load_le<uint8_t>(index.data() + 17));
   const Sections s = cut(index_name, index);
   const int64_t expected = check_sequences(index_name, s, size_of(layout.type));
   check_documents(index_name, s);

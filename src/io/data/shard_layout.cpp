@@ -50,10 +50,10 @@ ShardLayout parse_plain(const std::string& name, Bytes file, TokenType type) {
 }
 
 int64_t document_end(const ShardLayout& layout, int64_t d) {
-  if (layout.format == ShardFormat::datatrove) return load<int64_t>(layout.document_ends + 8 * d);
-  const auto next = load<int64_t>(layout.document_starts + 8 * (d + 1));
+  if (layout.format == ShardFormat::datatrove) return load_le<int64_t>(layout.document_ends + 8 * d);
+  const auto next = load_le<int64_t>(layout.document_starts + 8 * (d + 1));
   if (next == layout.sequences) return layout.count;
-  return load<int64_t>(layout.sequence_offsets + 8 * next) / size_of(layout.type);
+  return load_le<int64_t>(layout.sequence_offsets + 8 * next) / size_of(layout.type);
 }
 
 int64_t document_at(const ShardLayout& layout, int64_t position) {
@@ -77,7 +77,7 @@ uint64_t read_as(const std::byte* from, int64_t count, int32_t* out) {
   using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   Wide largest = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const T id = load<T>(from + i * static_cast<int64_t>(sizeof(T)));
+    const T id = load_le<T>(from + i * static_cast<int64_t>(sizeof(T)));
     largest = std::max(largest, static_cast<Wide>(id));
     out[i] = static_cast<int32_t>(id);
   }
@@ -117,7 +117,7 @@ uint64_t read_tokens(const ShardLayout& layout, int64_t first, int64_t count, in
 int64_t token_at(const ShardLayout& layout, int64_t position) {
   CHECK(position >= 0 && position < layout.count, "token {} of {}", position, layout.count);
   const std::byte* from = layout.tokens + position * size_of(layout.type);
-  return with_type(layout.type, [&](auto id) { return static_cast<int64_t>(load<decltype(id)>(from)); });
+  return with_type(layout.type, [&](auto id) { return static_cast<int64_t>(load_le<decltype(id)>(from)); });
 }
 
 }  // namespace trireme

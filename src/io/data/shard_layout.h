@@ -64,7 +64,7 @@ int64_t token_at(const ShardLayout& layout, int64_t position);
 
 // Loads a little-endian number from unaligned bytes.
 template <class T>
-T load(const std::byte* p) {
+T load_le(const std::byte* p) {
   T value;
   __builtin_memcpy(&value, p, sizeof value);
   return value;

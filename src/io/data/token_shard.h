@@ -36,13 +36,8 @@ struct ShardReport {
 // Reads every id and every document boundary. eot: < 0 = unknown.
 ShardReport scan_shard(const TokenShard& shard, int64_t eot);
 
-// The files of a list of names and globs. A name that exists is taken as it is, whatever characters it has;
-// else it is a glob(7) pattern, whose matches are sorted by the bytes of their names. Companion files (.idx
-// beside its .bin, .ds.index, .ds.metadata, .ds.loss beside their .ds) and files already in the list are left
-// out. UserError, with `key`, when a pattern matches nothing or a directory.
+// The shards of a list of names and globs: expand_files without companion files (.idx beside its .bin;
+// .ds.index, .ds.metadata and .ds.loss beside their .ds).
 std::vector<std::string> expand_shards(const std::vector<std::string>& patterns, const std::string& key);
-
-// The same without leaving out companions: for text files.
-std::vector<std::string> expand_files(const std::vector<std::string>& patterns, const std::string& key);
 
 }  // namespace trireme

@@ -13,6 +13,8 @@
 namespace trireme {
 namespace {
 
+using namespace shard_files;
+
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -143,7 +145,7 @@ TEST_F(DatasetTest, TheLastTargetIsCheckedToo) {
 TEST_F(DatasetTest, DocumentsOfAnIndex) {
   // Documents: 0 1 2 | 3 | (empty) | 4 5 6 7 | 8
   DataOptions options = options_for({megatron("m", counting(0, 9), {3, 1, 0, 4, 1})}, 4);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   options.order = SampleOrder::fixed;
   const Dataset data(options);
   const Row first = read(data, 0), second = read(data, 1);
@@ -161,7 +163,7 @@ TEST_F(DatasetTest, DocumentsOfDatatrove) {
   write_file(dir / "0.ds", packed<uint16_t>(counting(0, 5)));
   write_file(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{2, 5}));
   DataOptions options = options_for({dir / "0.ds*"}, 4);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   const Row row = read(Dataset(options), 0);
   EXPECT_THAT(row.targets, ElementsAre(1, -1, 3, 4));
   EXPECT_THAT(row.doc_start, ElementsAre(0, 0, 2, 2));
@@ -169,7 +171,7 @@ TEST_F(DatasetTest, DocumentsOfDatatrove) {
 
 TEST_F(DatasetTest, DocumentsByEndOfText) {
   DataOptions options = options_for({u16("a.u16", {9, 1, 2, 9, 3, 4})}, 5);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   options.eot = 9;
   const Row ends = read(Dataset(options), 0);  // a plain file: the id ends a document
   EXPECT_THAT(ends.targets, ElementsAre(-1, 2, 9, -1, 4));
@@ -185,7 +187,7 @@ TEST_F(DatasetTest, DocumentsByEndOfText) {
 
 TEST_F(DatasetTest, AShardBeginsADocument) {
   DataOptions options = options_for({u16("a.u16", {1, 2}), u16("b.u16", {3, 4, 5})}, 4);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   options.eot = 9;
   const Row row = read(Dataset(options), 0);
   EXPECT_THAT(row.targets, ElementsAre(2, -1, 4, 5));
@@ -194,7 +196,7 @@ TEST_F(DatasetTest, AShardBeginsADocument) {
 
 TEST_F(DatasetTest, DocumentPackingNeedsBoundaries) {
   DataOptions options = options_for({u16("a.u16", counting(0, 9))}, 4);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   EXPECT_THAT(refusal(options), AllOf(HasSubstr("a.u16"), HasSubstr("data.tokenizer")));
   write_file(dir / "a.bin", llm_c_bytes(counting(0, 9)));
   options.sources[0].patterns = {dir / "a.bin"};
@@ -216,7 +218,7 @@ TEST_F(DatasetTest, PackedRowsAgreeWithDocumentsReadAlone) {
     }
   }
   DataOptions options = options_for({megatron("m", ids, lengths)}, 16);
-  options.packing = Packing::document;
+  options.packing = RowPacking::document;
   options.order = SampleOrder::fixed;
   const Dataset data(options);
   for (int64_t w = 0; w < data.samples_per_epoch(); ++w) {

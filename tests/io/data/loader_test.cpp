@@ -13,13 +13,15 @@
 namespace trireme {
 namespace {
 
+using namespace shard_files;
+
 using testing::HasSubstr;
 
 class LoaderTest : public testing::Test {
  protected:
   TempFolder dir;
 
-  Dataset open(const std::vector<int>& ids, int64_t seq_len, Packing packing = Packing::stream,
+  Dataset open(const std::vector<int>& ids, int64_t seq_len, RowPacking packing = RowPacking::stream,
                SampleOrder order = SampleOrder::shuffled) {
     write_file(dir / "a.u16", packed<uint16_t>(ids));
     DataOptions options;
@@ -34,7 +36,7 @@ class LoaderTest : public testing::Test {
 };
 
 TEST_F(LoaderTest, GivesTheDatasetsRowsInOrder) {
-  const Dataset data = open(counting(0, 101), 10, Packing::document);
+  const Dataset data = open(counting(0, 101), 10, RowPacking::document);
   Loader loader(data, {.first_sample = 3, .step_sequences = 4});
   for (int64_t step = 0; step < 20; ++step) {
     const StepBatch& batch = loader.next();
@@ -86,7 +88,7 @@ TEST_F(LoaderTest, AResumedLoaderGoesOnWhereTheOtherWas) {
 TEST_F(LoaderTest, FailuresSurfaceAtTheirStepAndStay) {
   std::vector<int> ids = counting(0, 41);
   ids[35] = 1000;
-  const Dataset data = open(ids, 10, Packing::stream, SampleOrder::fixed);
+  const Dataset data = open(ids, 10, RowPacking::stream, SampleOrder::fixed);
   Loader loader(data, {.step_sequences = 1, .ahead = 3});
   for (int step = 0; step < 3; ++step) loader.next();
   for (int again = 0; again < 2; ++again) {
@@ -95,7 +97,7 @@ TEST_F(LoaderTest, FailuresSurfaceAtTheirStepAndStay) {
 }
 
 TEST_F(LoaderTest, FixedOrderEnds) {
-  const Dataset data = open(counting(0, 41), 10, Packing::stream, SampleOrder::fixed);
+  const Dataset data = open(counting(0, 41), 10, RowPacking::stream, SampleOrder::fixed);
   Loader loader(data, {.step_sequences = 2});
   loader.next();
   loader.next();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace trireme {
+namespace trireme::shard_files {
 
 // A folder that is removed with everything in it.
 struct TempFolder {
@@ -88,4 +88,4 @@ std::string message_of(F f) {
   return "";
 }
 
-}  // namespace trireme
+}  // namespace trireme::shard_files

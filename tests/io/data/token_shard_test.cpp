@@ -10,6 +10,8 @@
 namespace trireme {
 namespace {
 
+using namespace shard_files;
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 
