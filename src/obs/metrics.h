@@ -3,9 +3,12 @@
 // lacks, are the strings "nan", "inf", "-inf".
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
+
+#include "obs/append_file.h"
 
 namespace trireme {
 
@@ -22,11 +25,8 @@ class MetricsWriter {
   // Appends to `path`, made if absent. Lines of steps after `resumed_step`, doubled steps and torn lines
   // are taken out first, in one atomic replacement, so that each step stands once. 0 starts anew.
   MetricsWriter(const std::string& path, int64_t resumed_step);
-  MetricsWriter(const MetricsWriter&) = delete;
-  MetricsWriter& operator=(const MetricsWriter&) = delete;
-  ~MetricsWriter();
 
-  // One line in one write: a kill leaves it whole or torn at the end, where the next resume trims it.
+  // One line in one write: a kill leaves it whole, or torn at the end where the next resume trims it.
   void write(int64_t step, std::span<const Metric> metrics);
   // Makes the lines durable; call before a checkpoint that relies on them.
   void sync();
@@ -34,8 +34,7 @@ class MetricsWriter {
   int64_t superseded() const { return superseded_; }  // lines taken out at the start
 
  private:
-  std::string path_;
-  int fd_ = -1;
+  std::optional<AppendFile> file_;
   int64_t superseded_ = 0;
 };
 

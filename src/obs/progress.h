@@ -34,7 +34,7 @@ class ProgressLine {
   void finish();
 
  private:
-  void show(const std::string& text);
+  void show();
 
   std::FILE* out_;
   ProgressStyle style_;

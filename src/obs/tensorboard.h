@@ -1,11 +1,13 @@
-// TensorBoard event files (docs/checkpoints.md names the run's files): scalars only. Records are
+// TensorBoard event files: scalars only. Records are
 // u64 length, masked CRC32C of it, an Event protobuf, masked CRC32C of that.
 #pragma once
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+
+#include "obs/append_file.h"
 
 namespace trireme {
 
@@ -19,21 +21,15 @@ struct Scalar {
 class EventWriter {
  public:
   // A new file events.out.tfevents.<seconds>.<host>.<process> in `folder`. Events of steps after
-  // `resumed_step` in the folder's earlier files are taken out, and a running TensorBoard is told to drop
-  // them.
+  // `resumed_step` in the folder's earlier event files are taken out, and a TensorBoard that has them in
+  // memory is told to drop them.
   EventWriter(const std::string& folder, int64_t resumed_step);
-  EventWriter(const EventWriter&) = delete;
-  EventWriter& operator=(const EventWriter&) = delete;
-  ~EventWriter();
 
-  void write(int64_t step, std::span<const Scalar> scalars);  // one event; in the file when it returns
-  const std::string& path() const { return path_; }
+  void write(int64_t step, std::span<const Scalar> scalars);  // one event, in the file when it returns
+  const std::string& path() const { return file_->path(); }
 
  private:
-  void append(std::string_view event);
-
-  std::string path_;
-  int fd_ = -1;
+  std::optional<AppendFile> file_;
 };
 
 }  // namespace trireme

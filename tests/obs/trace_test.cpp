@@ -1,0 +1,62 @@
+// Trace files are JSON of the form that Chrome and Perfetto read.
+#include "obs/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "scratch_folder.h"
+
+namespace trireme {
+namespace {
+using testing_obs::ScratchFolder;
+using testing_obs::slurp;
+namespace fs = std::filesystem;
+
+TEST(Trace, SpansAndNames) {
+  const ScratchFolder folder;
+  const std::string path = folder / "traces/step-3.json";
+  TraceWriter trace(path);
+  trace.name_rank(0, "rank 0");
+  trace.name_stream(0, 1, "comm");
+  trace.add({.name = "Forward \"0\"",
+             .category = "compute",
+             .stream = 1,
+             .start_us = 1e9 + 0.25,
+             .duration_us = 3});
+  EXPECT_FALSE(fs::exists(path));
+  trace.finish();
+  const auto json = nlohmann::json::parse(slurp(path));
+  const auto& events = json["traceEvents"];
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["args"]["name"], "rank 0");
+  EXPECT_EQ(events[1]["name"], "thread_name");
+  EXPECT_EQ(events[2]["name"], "Forward \"0\"");
+  EXPECT_EQ(events[2]["ph"], "X");
+  EXPECT_EQ(events[2]["tid"], 1);
+  EXPECT_EQ(events[2]["ts"].get<double>(), 1e9 + 0.25);
+  EXPECT_EQ(events[2]["dur"], 3);
+}
+
+TEST(Trace, WithoutFinishNothingRemains) {
+  const ScratchFolder folder;
+  { TraceWriter trace(folder / "t.json"); }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Trace, EmptyIsValid) {
+  const ScratchFolder folder;
+  TraceWriter trace(folder / "t.json");
+  trace.finish();
+  EXPECT_TRUE(nlohmann::json::parse(slurp(folder / "t.json"))["traceEvents"].empty());
+}
+
+TEST(Trace, AFolderInItsPlaceIsSaid) {
+  const ScratchFolder folder;
+  fs::create_directories(folder / "t.json.tmp");
+  EXPECT_THROW(TraceWriter(folder / "t.json"), EnvError);
+}
+
+}  // namespace
+}  // namespace trireme
