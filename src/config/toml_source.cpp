@@ -9,13 +9,13 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/toml_scan.h"
 #include "config/toml_text.h"
 
 namespace trireme {
 namespace {
 
-// Every dot may be a level of nested tables, which toml++ builds and frees recursively.
-constexpr int64_t kMostDots = 5000;
+constexpr int64_t kMostDots = 5000;  // outside strings
 constexpr size_t kMostBytes = 1 << 20;
 
 TomlValue convert(const toml::node& node);
@@ -34,8 +34,8 @@ TomlValue convert_table(const toml::table& from) {
   TomlTable table;
   std::string text = "{";
   for (const auto& [key, node] : from) {
-    table.emplace_back(std::string(key.str()), convert(node));
-    text += (table.size() > 1 ? ", " : "") + table.back().first + " = " + table.back().second.text;
+    table.push_back({std::string(key.str()), convert(node)});
+    text += (table.size() > 1 ? ", " : "") + table.back().key + " = " + table.back().value.text;
   }
   return {std::move(table), text + "}"};
 }
@@ -76,37 +76,43 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-void check_size(const std::string& text, const std::string& name) {
+void check_text(const std::string& text, const std::string& name) {
   if (text.size() > kMostBytes)
     fail_user("{}: {} bytes are too many for a config; the most is {}", name, text.size(), kMostBytes);
-  const int64_t dots = std::count(text.begin(), text.end(), '.');
-  if (dots > kMostDots)
-    fail_user("{}: {} dots are too many for a config (the most is {}); use globs for long lists of files",
-              name, dots, kMostDots);
+  const TomlScan scan = scan_toml(text);
+  if (scan.dots > kMostDots)
+    fail_user("{}: {} dots outside strings are too many for a config; the most is {}", name, scan.dots,
+              kMostDots);
+  if (scan.non_ascii_line != 0)
+    fail_user("{}:{}: not TOML: a non-ASCII character outside a string; put the value in quotes", name,
+              scan.non_ascii_line);
+}
+
+// The settings of a line of an override. toml::parse_error when it is not TOML.
+TomlSource parse_line(const std::string& line) {
+  check_text(line, "--set");
+  const toml::table table = toml::parse(std::string_view(line), std::string_view("--set"));
+  TomlSource source;
+  flatten(table, "", "--set", source);
+  for (Setting& setting : source.settings) setting.where = "--set";
+  for (auto& [path, where] : source.tables) where = "--set";
+  return source;
 }
 
 // The value of an override: TOML, or else a word.
 TomlSource parse_assignment(const std::string& assignment, const std::string& key, const std::string& text) {
-  TomlSource source;
-  const std::string line = key + " = " + text;
+  const bool like_toml = text.find_first_of("\"'[{") == 0;
+  const std::string as_toml = key + " = " + text, as_word = key + " = " + toml_text(text);
   try {
-    const toml::table table = toml::parse(std::string_view(line), std::string_view("--set"));
-    flatten(table, "", "--set", source);
-    for (Setting& setting : source.settings) setting.where = "--set";
-    for (auto& [path, where] : source.tables) where = "--set";
-    return source;
+    if (like_toml || scan_toml(as_toml).non_ascii_line == 0) return parse_line(as_toml);
   } catch (const toml::parse_error& error) {
-    if (text.find_first_of("\"'[{") == 0 || text.empty())
-      fail_user("--set {}: the value is not TOML: {}", assignment, error.description());
+    if (like_toml) fail_user("--set {}: the value is not TOML: {}", assignment, error.description());
   }
   try {
-    const std::string as_string = key + " = " + toml_text(text);
-    const toml::table table = toml::parse(std::string_view(as_string), std::string_view("--set"));
-    source.settings.push_back({key, {text, toml_text(text)}, "--set", std::nullopt});
+    return parse_line(as_word);
   } catch (const toml::parse_error& error) {
     fail_user("--set {}: neither TOML nor a word: {}", assignment, error.description());
   }
-  return source;
 }
 
 bool starts_with(std::string_view text, std::string_view start) {
@@ -116,7 +122,7 @@ bool starts_with(std::string_view text, std::string_view start) {
 }  // namespace
 
 TomlSource parse_toml(const std::string& text, const std::string& name) {
-  check_size(text, name);
+  check_text(text, name);
   try {
     const toml::table table = toml::parse(std::string_view(text), std::string_view(name));
     TomlSource source;
@@ -138,7 +144,6 @@ void apply_override(TomlSource& source, const std::string& assignment) {
     fail_user("--set {} is not section.key=value; write it like --set optimizer.lr=1e-3", assignment);
   const std::string text(trimmed(assignment.substr(equals + 1)));
   if (text.empty()) fail_user("--set {} has no value; write it like --set optimizer.lr=1e-3", assignment);
-  check_size(assignment, "--set");
 
   TomlSource over = parse_assignment(assignment, key, text);
   const bool one_scalar = over.settings.size() == 1 && over.settings[0].path == key &&

@@ -11,13 +11,19 @@
 namespace trireme {
 
 struct TomlValue;
+struct TomlEntry;
 using TomlList = std::vector<TomlValue>;
-using TomlTable = std::vector<std::pair<std::string, TomlValue>>;
+using TomlTable = std::vector<TomlEntry>;
 struct TomlOther {};  // a date or time, which no key takes
 
 struct TomlValue {
   std::variant<bool, int64_t, double, std::string, TomlList, TomlTable, TomlOther> value;
   std::string text;  // as TOML, for messages
+};
+
+struct TomlEntry {
+  std::string key;
+  TomlValue value;
 };
 
 struct Setting {

@@ -102,6 +102,12 @@ TEST(Parse, TomlErrorsNameLineAndColumn) {
   EXPECT_THAT(error_of("[run]\nsteps = 1\nsteps = 2\n"), HasSubstr("'steps'"));
   EXPECT_THAT(error_of("[run]\n[run]\n"), HasSubstr("a.toml:2:"));
   EXPECT_THAT(error_of("[run]\nname = \"\xff\"\n"), HasSubstr("not TOML"));
+  const std::string outside = "not TOML: a non-ASCII character outside a string; put the value in quotes";
+  EXPECT_EQ(error_of("[run]\nname = \xc3\xbf\n"), "a.toml:2: " + outside);
+  EXPECT_EQ(error_of("a = \"\"\"\"x\"\"\"\"\"\n\xc3\xbf = '''\n'''\n"), "a.toml:2: " + outside);
+  EXPECT_EQ(error_of("a = \"\\\"\xc3\xbf\" # \xc3\xbf\nb = 'x\\'\xc3\xbf"), "a.toml:2: " + outside);
+  EXPECT_EQ(error_of("\xef\xbb\xbf[run]\n# \xc3\xbf\nname = 7\n"),
+            "a.toml:3: run.name = 7 is not a string; put it in quotes");
 }
 
 TEST(Parse, OverridesThatAreNone) {
@@ -125,6 +131,7 @@ TEST(Parse, OverridesReplaceAndTheLastWins) {
   EXPECT_EQ(with({"run.name=7"}).run.name, "7");
   EXPECT_EQ(with({"run.name=1e-3"}).run.name, "1e-3");
   EXPECT_EQ(with({"run.name = spaced out "}).run.name, "spaced out");
+  EXPECT_EQ(with({"run.name=\xc3\xbf"}).run.name, "\xc3\xbf");
   EXPECT_EQ(with({"run.dir=a=b"}).run.dir, "a=b");
   EXPECT_EQ(with({"data.val=x/*.bin"}).data.val, std::vector<std::string>{"x/*.bin"});
   EXPECT_EQ(with({"data.val=[\"x\", \"y\"]"}).data.val, (std::vector<std::string>{"x", "y"}));
@@ -146,7 +153,7 @@ TEST(Parse, HostileSizesAreRefused) {
   EXPECT_THAT(error_of(std::string(2 << 20, '#')), HasSubstr("bytes are too many for a config"));
   std::string deep = "a";
   for (int i = 0; i < 100000; ++i) deep += ".a";
-  EXPECT_THAT(error_of(deep + " = 1\n"), HasSubstr("dots are too many"));
+  EXPECT_THAT(error_of(deep + " = 1\n"), HasSubstr("dots outside strings are too many"));
   deep.resize(2 * 5000 + 1);
   EXPECT_THAT(error_of(deep + " = 1\n"), HasSubstr("unknown"));
   EXPECT_THAT(error_of("a = " + std::string(100000, '[')), HasSubstr("not TOML"));
