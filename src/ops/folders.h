@@ -7,13 +7,23 @@
 namespace trireme {
 
 std::vector<OpEntry> activation_ops();
+std::vector<OpEntry> adamw_ops();
+std::vector<OpEntry> add_norm_ops();
+std::vector<OpEntry> add_ops();
 std::vector<OpEntry> attention_ops();
+std::vector<OpEntry> cast_ops();
 std::vector<OpEntry> embedding_ops();
+std::vector<OpEntry> grad_norm_ops();
 std::vector<OpEntry> head_ops();
+std::vector<OpEntry> layernorm_ops();
 std::vector<OpEntry> linear_ops();
 std::vector<OpEntry> positions_ops();
 std::vector<OpEntry> qk_norm_ops();
+std::vector<OpEntry> rmsnorm_ops();
 std::vector<OpEntry> rope_ops();
+std::vector<OpEntry> sum_rows_ops();
+std::vector<OpEntry> sum_squares_ops();
 std::vector<OpEntry> swiglu_ops();
+std::vector<OpEntry> zero_ops();
 
 }  // namespace trireme

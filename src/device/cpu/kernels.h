@@ -6,14 +6,22 @@ namespace trireme {
 
 CpuKernel prepare_activation(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_activation_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_adamw(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_add(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_add_layernorm(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_add_rmsnorm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_attention(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_cached_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_cast(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_grad_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_loss_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_layernorm(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_layernorm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_linear(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_linear_grad_input(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_linear_grad_weight(const OpSig& sig, const CpuContext& context);
@@ -22,8 +30,13 @@ CpuKernel prepare_positions(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_positions_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_rmsnorm(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_rmsnorm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_sum_rows(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_sum_squares(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_zero(const OpSig& sig, const CpuContext& context);
 
 }  // namespace trireme
