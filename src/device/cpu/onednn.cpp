@@ -49,19 +49,10 @@ Tag tag_of(MatrixLayout layout, DType dtype) {
   CHECK(false, "unknown layout");
 }
 
-Desc describe_a(const ProductSpec& spec) {
-  const bool transposed = spec.a == MatrixLayout::transposed;
-  const int64_t dense = transposed ? spec.m : spec.k;
-  const int64_t stride = spec.a_stride != 0 ? spec.a_stride : dense;
-  using Strides = dnnl::memory::dims;
-  return {{spec.m, spec.k}, type_of(spec.in), transposed ? Strides{1, stride} : Strides{stride, 1}};
-}
-
 dnnl::matmul::primitive_desc describe(const ProductSpec& spec, const dnnl::engine& engine) {
-  const Desc a = describe_a(spec);
+  const Desc a({spec.m, spec.k}, type_of(spec.in), tag_of(spec.a, spec.in));
   const Desc b({spec.k, spec.n}, type_of(spec.in), tag_of(spec.b, spec.in));
-  const Desc c({spec.m, spec.n}, type_of(spec.out),
-               dnnl::memory::dims{spec.c_stride != 0 ? spec.c_stride : spec.n, 1});
+  const Desc c({spec.m, spec.n}, type_of(spec.out), Tag::ab);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (spec.accumulate) {

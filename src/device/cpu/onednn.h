@@ -20,8 +20,6 @@ struct ProductSpec {
   DType out = DType::f32;
   MatrixLayout a = MatrixLayout::row_major;
   MatrixLayout b = MatrixLayout::row_major;
-  int64_t a_stride = 0;     // elements between the rows of A as it lies in memory; 0: dense
-  int64_t c_stride = 0;     // the same of C
   bool accumulate = false;  // C += instead of C =
   bool bias = false;        // adds bias[n] to every row
   int threads = 1;

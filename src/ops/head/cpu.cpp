@@ -26,7 +26,7 @@ MatrixLayout weight_layout(const TensorType& weight, MatrixLayout plain) {
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct HeadShape {
-  int64_t rows = 0, vocab = 0, width = 0, stride = 0;  // stride: of the logits
+  int64_t rows = 0, vocab = 0, width = 0;
   DType dtype = DType::f32;
   int threads = 1;
 };
@@ -41,7 +41,6 @@ struct Backward {
             .in = s.dtype,
             .out = s.dtype,
             .b = weight,
-            .a_stride = s.stride,
             .threads = s.threads}),
         dweight({.m = s.vocab,
                  .n = s.width,
@@ -50,7 +49,6 @@ struct Backward {
                  .out = DType::f32,
                  .a = MatrixLayout::transposed,
                  .b = packs ? MatrixLayout::packed : MatrixLayout::row_major,
-                 .a_stride = s.stride,
                  .accumulate = true,
                  .threads = s.threads}),
         pack_x({.k = n, .n = s.width, .dtype = s.dtype, .threads = s.threads}) {}
@@ -68,7 +66,6 @@ struct Chunk {
                 .in = s.dtype,
                 .out = s.dtype,
                 .b = weight,
-                .c_stride = s.stride,
                 .threads = s.threads}) {}
   int64_t rows;
   Product logits;
@@ -91,8 +88,7 @@ class LossHead {
     const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
     const bool gradient = sig.outputs.size() > 2;
     const TensorType& x = sig.inputs[0];
-    shape_ = {x.shape[0] * x.shape[1],     a.vocab, a.width,
-              head_logits_stride(a.vocab), x.dtype, context.threads};
+    shape_ = {x.shape[0] * x.shape[1], a.vocab, a.width, x.dtype, context.threads};
     row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), gradient};
     const int64_t rows = head_chunk_rows(shape_.rows, a.vocab, x.dtype);
     full_ = make_chunk(sig, rows);
@@ -132,7 +128,7 @@ class LossHead {
       return;
     }
     std::byte* logits = free;
-    std::byte* packed = logits + full_->rows * shape_.stride * size_of(shape_.dtype);
+    std::byte* packed = logits + head_logits_bytes(full_->rows, shape_.vocab, shape_.dtype);
     std::byte* scratch = packed + packed_count(shape_.width, full_->rows, "forward") * size_of(shape_.dtype);
     const std::byte* x = o.x + first * x_bytes;
     chunk.logits.run({.a = x, .b = o.weight_forward, .c = logits, .scratch = scratch});
@@ -148,7 +144,7 @@ class LossHead {
   }
 
   void run_row(int64_t n, int32_t target, std::byte* logits, float* nll, float* z_terms) const {
-    std::byte* row = logits + n * shape_.stride * size_of(shape_.dtype);
+    std::byte* row = logits + n * shape_.vocab * size_of(shape_.dtype);
     if (target == kIgnoredTarget) {
       if (row_.gradient) std::memset(row, 0, static_cast<size_t>(shape_.vocab * size_of(shape_.dtype)));
       return;
@@ -201,24 +197,26 @@ CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context) {
   const auto a = unpack_attrs<HeadLogitsAttrs>(sig.attrs);
   const TensorType& x = sig.inputs[0];
   const int64_t batch = x.shape[0], length = x.shape[1];
+  // Last positions lie side by side only when there is one position per sequence.
+  const int64_t rows = length == 1 ? batch : 1;
   const auto product =
-      std::make_shared<Product>(ProductSpec{.m = batch,
+      std::make_shared<Product>(ProductSpec{.m = rows,
                                             .n = a.vocab,
                                             .k = a.width,
                                             .in = x.dtype,
                                             .out = DType::f32,
                                             .b = weight_layout(sig.inputs[1], MatrixLayout::transposed),
-                                            .a_stride = length * a.width,
                                             .threads = context.threads});
-  const int64_t offset = (length - 1) * a.width * size_of(x.dtype);
+  const int64_t row_bytes = a.width * size_of(x.dtype);
   const auto cap = a.softcap != 0.0 ? row_kernels(context.isa).cap : nullptr;
   const auto softcap = static_cast<float>(a.softcap);
   return [=](const Operands& operands) {
     auto* logits = operands.out<float>(0);
-    product->run({.a = operands.in<std::byte>(0) + offset,
-                  .b = operands.inputs[1],
-                  .c = logits,
-                  .scratch = operands.scratch});
+    for (int64_t b = 0; b < batch; b += rows)
+      product->run({.a = operands.in<std::byte>(0) + (rows > 1 ? 0 : (b + 1) * length - 1) * row_bytes,
+                    .b = operands.inputs[1],
+                    .c = logits + b * a.vocab,
+                    .scratch = operands.scratch});
     if (cap != nullptr) cap(logits, batch * a.vocab, softcap);
   };
 }

@@ -9,11 +9,13 @@
 
 namespace trireme {
 
-int64_t head_logits_stride(int64_t vocab) { return (vocab + 63) / 64 * 64; }
+int64_t head_logits_bytes(int64_t chunk_rows, int64_t vocab, DType dtype) {
+  return (chunk_rows * vocab * size_of(dtype) + 63) / 64 * 64;
+}
 
 int64_t head_chunk_rows(int64_t rows, int64_t vocab, DType dtype) {
   constexpr int64_t kChunkBytes = int64_t{32} << 20;
-  const int64_t fitting = kChunkBytes / (head_logits_stride(vocab) * size_of(dtype)) / 32 * 32;
+  const int64_t fitting = kChunkBytes / (vocab * size_of(dtype)) / 32 * 32;
   return std::min(rows, std::max<int64_t>(32, fitting));
 }
 
@@ -107,7 +109,7 @@ int64_t scratch_loss(const OpSig& sig, int threads) {
   const DType dtype = sig.inputs[0].dtype;
   const int64_t rows = rows_of(sig), chunk = head_chunk_rows(rows, a.vocab, dtype);
   const int64_t product = product_scratch_bytes(std::max({a.width, a.vocab, chunk}), threads);
-  return aligned(rows * 4) + chunk * head_logits_stride(a.vocab) * size_of(dtype) +
+  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) +
          packed_count(a.width, chunk, "forward") * size_of(dtype) + product;
 }
 

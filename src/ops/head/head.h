@@ -36,7 +36,7 @@ inline constexpr int32_t kIgnoredTarget = -1;
 // Rows per chunk: as many as keep the chunk's logits within 32 MiB, a multiple of 32 or all rows.
 int64_t head_chunk_rows(int64_t rows, int64_t vocab, DType dtype);
 
-// Elements between two rows of the chunk's logits: vocab, rounded up to a multiple of 64.
-int64_t head_logits_stride(int64_t vocab);
+// Memory of a chunk's logits: a multiple of 64.
+int64_t head_logits_bytes(int64_t chunk_rows, int64_t vocab, DType dtype);
 
 }  // namespace trireme
