@@ -9,7 +9,7 @@ namespace trireme {
 
 // gpt2: LayerNorm, learned positions. llama: RMSNorm, rotary positions (also Qwen3's dense models).
 enum class Family : uint8_t { gpt2, llama };
-// swiglu has a gate (three matrices); the others are up, activation, down. relu2 is relu(x)^2.
+// swiglu has a gate (three matrices), llama only; the others are up, activation, down. relu2 is relu(x)^2.
 enum class Activation : uint8_t { gelu_tanh, gelu, relu2, swiglu };
 enum class RopeScalingKind : uint8_t { none, linear, ntk, yarn, llama3 };
 // half: dim d is paired with d + D/2 (Hugging Face weights); interleaved: 2d with 2d + 1 (Meta weights).

@@ -134,9 +134,10 @@ void model_fields(Model& m, Visit&& visit) {
   visit(m.tie_embeddings, Field{.key = "tie_embeddings",
                                 .by_default = "true for gpt2, false for llama",
                                 .meaning = "the head uses the embedding's matrix"});
-  visit(m.activation, Field{.key = "activation",
-                            .by_default = "gelu_tanh for gpt2, swiglu for llama",
-                            .meaning = "of the feed-forward layer; swiglu has a gate and so three matrices"});
+  visit(m.activation,
+        Field{.key = "activation",
+              .by_default = "gelu_tanh for gpt2, swiglu for llama",
+              .meaning = "of the feed-forward layer; swiglu (llama only) has a gate and so three matrices"});
   visit(m.bias, Field{.key = "bias",
                       .by_default = "true for gpt2, false for llama",
                       .meaning = "biases on every linear but the head, and on gpt2's norms"});

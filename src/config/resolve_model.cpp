@@ -93,6 +93,9 @@ void resolve_model(RawConfig& raw) {
   if (!m.tie_embeddings) m.tie_embeddings = gpt2;
   if (!m.bias) m.bias = gpt2;
   if (!m.activation) m.activation = gpt2 ? Activation::gelu_tanh : Activation::swiglu;
+  if (gpt2 && m.activation == Activation::swiglu)
+    fail_key(raw, "model.activation",
+             "needs a gate, which model.family = \"gpt2\" does not have; use gelu_tanh, gelu or relu2");
   resolve_heads(raw);
   resolve_ffn(m);
   resolve_rope_scaling(raw);

@@ -2,6 +2,7 @@
 #include "config/toml_scan.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace trireme {
 namespace {
@@ -31,11 +32,32 @@ size_t after_string(std::string_view text, size_t at) {
   return text.size();
 }
 
+// "[" or "[[" at `at`, then blanks: does a key follow, or the "]" or end that toml++ has a message for?
+bool key_follows(std::string_view text, size_t at) {
+  at = text.find_first_not_of('[', at);
+  at = text.find_first_not_of(" \t", at);
+  if (at == std::string_view::npos) return true;
+  const auto c = static_cast<unsigned char>(text[at]);
+  return c >= 0x80 || std::isalnum(c) != 0 ||
+         std::string_view("-_\"']").find(text[at]) != std::string_view::npos;
+}
+
+bool first_on_its_line(std::string_view text, size_t at) {
+  const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
+  return before == std::string_view::npos || text[before] == '\n';
+}
+
 }  // namespace
 
 TomlScan scan_toml(std::string_view text) {
   TomlScan scan;
-  size_t at = text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;  // a byte order mark
+  const auto mark = [&](size_t at, std::string_view problem) {
+    if (scan.bad_line != 0) return;
+    scan.bad_line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    scan.bad = problem;
+  };
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);  // a byte order mark
+  size_t at = 0;
   while (at < text.size()) {
     const char c = text[at];
     if (c == '#') {
@@ -44,9 +66,10 @@ TomlScan scan_toml(std::string_view text) {
       at = after_string(text, at);
     } else {
       if (c == '.') ++scan.dots;
-      if (static_cast<unsigned char>(c) >= 0x80 && scan.non_ascii_line == 0)
-        scan.non_ascii_line =
-            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      if (static_cast<unsigned char>(c) >= 0x80)
+        mark(at, "a non-ASCII character outside a string; put the value in quotes");
+      if (c == '[' && first_on_its_line(text, at) && !key_follows(text, at))
+        mark(at, "a table's [ that no name follows");
       ++at;
     }
   }

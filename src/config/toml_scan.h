@@ -1,5 +1,5 @@
-// What a TOML text has outside its strings and comments, found before toml++ reads it: two things there would
-// harm it.
+// What a TOML text has outside its strings and comments, found before toml++ reads it: things that would harm
+// it.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,11 +8,14 @@ namespace trireme {
 
 struct TomlScan {
   int64_t dots = 0;  // each may be a level of nested tables, which toml++ builds and frees recursively
-  int64_t non_ascii_line = 0;  // the first line with a non-ASCII byte, 0 for none: not TOML, and toml++ 3.3
-                               // runs into undefined behaviour
+  // The first line with something that is not TOML and that toml++ 3.3 meets with undefined behaviour, and
+  // what that is: a non-ASCII character, or a table header without a name. 0 for none.
+  int64_t bad_line = 0;
+  std::string_view bad;
 };
 
-// Right up to the first place where the text is not TOML.
+// Right up to the first place where the text is not TOML. A list that begins on a line of its own is taken
+// for a header; no key of a config has one.
 TomlScan scan_toml(std::string_view text);
 
 }  // namespace trireme

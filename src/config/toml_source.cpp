@@ -83,9 +83,7 @@ void check_text(const std::string& text, const std::string& name) {
   if (scan.dots > kMostDots)
     fail_user("{}: {} dots outside strings are too many for a config; the most is {}", name, scan.dots,
               kMostDots);
-  if (scan.non_ascii_line != 0)
-    fail_user("{}:{}: not TOML: a non-ASCII character outside a string; put the value in quotes", name,
-              scan.non_ascii_line);
+  if (scan.bad_line != 0) fail_user("{}:{}: not TOML: {}", name, scan.bad_line, scan.bad);
 }
 
 // The settings of a line of an override. toml::parse_error when it is not TOML.
@@ -104,7 +102,7 @@ TomlSource parse_assignment(const std::string& assignment, const std::string& ke
   const bool like_toml = text.find_first_of("\"'[{") == 0;
   const std::string as_toml = key + " = " + text, as_word = key + " = " + toml_text(text);
   try {
-    if (like_toml || scan_toml(as_toml).non_ascii_line == 0) return parse_line(as_toml);
+    if (like_toml || scan_toml(as_toml).bad_line == 0) return parse_line(as_toml);
   } catch (const toml::parse_error& error) {
     if (like_toml) fail_user("--set {}: the value is not TOML: {}", assignment, error.description());
   }

@@ -110,6 +110,16 @@ TEST(Parse, TomlErrorsNameLineAndColumn) {
             "a.toml:3: run.name = 7 is not a string; put it in quotes");
 }
 
+TEST(Parse, TableHeadersWithoutAName) {
+  for (const char* header : {"[,]", "[\x0e]", " [ = 3", "[[\t.]]"})
+    EXPECT_EQ(error_of(std::string("a = 1\n") + header),
+              "a.toml:2: not TOML: a table's [ that no name follows")
+        << header;
+  EXPECT_THAT(error_of("[]"), HasSubstr("not TOML"));
+  EXPECT_THAT(error_of("["), HasSubstr("not TOML"));
+  EXPECT_THAT(error_of("[ [a]]"), HasSubstr("not TOML"));
+}
+
 TEST(Parse, OverridesThatAreNone) {
   EXPECT_EQ(error_with({"optimizer.lr"}),
             "--set optimizer.lr is not section.key=value; write it like --set optimizer.lr=1e-3");

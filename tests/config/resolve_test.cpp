@@ -164,6 +164,12 @@ TEST(Resolve, Ranges) {
               HasSubstr("more than 2^63 tokens"));
 }
 
+TEST(Resolve, GatesAreLlamas) {
+  EXPECT_EQ(error_with({"model.activation=swiglu"}),
+            "--set: model.activation = \"swiglu\" needs a gate, which model.family = \"gpt2\" does not have; "
+            "use gelu_tanh, gelu or relu2");
+}
+
 TEST(Resolve, ClippingOff) { EXPECT_EQ(with({"optimizer.clip_norm=0"}).optimizer.clip_norm, 0.0); }
 
 TEST(Resolve, RunNamesAreFolderNames) {
