@@ -82,11 +82,15 @@ class Trainer {
 
  private:
   void merge(uint32_t left, uint32_t right, const std::vector<uint32_t>& words) {
-    const uint32_t result = token_for(tokenizer_.tokens[left] + tokenizer_.tokens[right]);
-    tokenizer_.merges.push_back({left, right, result, static_cast<uint32_t>(tokenizer_.merges.size())});
+    const auto known = merged_.find(pair_key(left, right));
+    const uint32_t result = known != merged_.end()
+                                ? known->second
+                                : token_for(tokenizer_.tokens[left] + tokenizer_.tokens[right]);
+    if (merged_.try_emplace(pair_key(left, right), result).second) {
+      tokenizer_.merges.push_back({left, right, result, static_cast<uint32_t>(tokenizer_.merges.size())});
+    }
     fresh_.clear();
     for (const uint32_t w : words) merge_in_word(w, left, right, result);
-    pairs_.erase(pair_key(left, right));  // overlaps (aaa) may have brought it back
     std::sort(fresh_.begin(), fresh_.end());
     fresh_.erase(std::unique(fresh_.begin(), fresh_.end()), fresh_.end());
     for (const uint64_t pair : fresh_) {
@@ -145,7 +149,8 @@ class Trainer {
   std::vector<TrainedWord> words_;
   std::unordered_map<uint64_t, PairState, PairKeyHash> pairs_;
   std::priority_queue<Candidate> heap_;
-  std::vector<uint64_t> fresh_;  // pairs that the current merge has made
+  std::unordered_map<uint64_t, uint32_t, PairKeyHash> merged_;  // pair -> token; one may come up again
+  std::vector<uint64_t> fresh_;                                 // pairs that the current merge has made
 };
 
 void check_options(const TrainOptions& options, const SplitPattern& pattern) {
