@@ -58,7 +58,7 @@ Cost cost_grad(const OpSig& sig) {
   const int64_t touched =
       std::min(count(sig.inputs[1].shape) * size_of(DType::f32), bytes_of(sig.outputs[0]));
   return {.flops = count(sig.inputs[1].shape),
-          .bytes_read = bytes_of(sig.inputs[0]) + bytes_of(sig.inputs[1]),
+          .bytes_read = bytes_of(sig.inputs[0]) + bytes_of(sig.inputs[1]) + touched,
           .bytes_written = touched};
 }
 

@@ -71,9 +71,10 @@ std::vector<TensorType> infer_grad(const Attrs& attrs, std::span<const TensorTyp
 Cost cost_grad(const OpSig& sig) {
   const TensorType& dy = sig.inputs[0];
   const int64_t rows = present(sig.inputs[1]) ? sig.outputs[0].shape[0] : dy.shape[1];
+  const int64_t touched = table_bytes(rows, dy, size_of(DType::f32));  // read, added to and written
   return {.flops = count(dy.shape),
-          .bytes_read = bytes_of(dy) + bytes_of(sig.inputs[1]),
-          .bytes_written = table_bytes(rows, dy, size_of(DType::f32))};
+          .bytes_read = bytes_of(dy) + bytes_of(sig.inputs[1]) + touched,
+          .bytes_written = touched};
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ std::vector<TensorType> infer_grad(const Attrs& packed, std::span<const TensorTy
 // weight gradient's product and sum.
 Cost cost_grad(const OpSig& sig) {
   Cost cost = traffic(sig);
+  cost.bytes_read += bytes_of(sig.outputs[1]) + bytes_of(sig.outputs[2]);  // they are added to
   cost.flops = 9 * normed(sig);
   return cost;
 }
