@@ -17,6 +17,7 @@ const std::map<std::string_view, std::string_view>& exceptions() {
       {"positions", "reads only the rows that occur"},
       {"positions_grad", "touches only the rows that occur"},
       {"cached_attention", "reads the cache up to the length, writes the new positions"},
+      {"head_logits", "reads the last position of x alone"},
       {"grad_norm", "rewrites some slots of the scalars"},
       {"zero", "reads nothing"},
   };
@@ -39,6 +40,7 @@ TEST(OpCost, BytesAreTheTrafficOfTheOperands) {
         const Cost cost = op.def.cost(v.sig), plain = expected_traffic(op.def, v.plain);
         EXPECT_EQ(cost.bytes_read, plain.bytes_read) << v.name;
         EXPECT_EQ(cost.bytes_written, plain.bytes_written) << v.name;
+        if (HasFailure()) return;
       }
   }
 }
