@@ -92,8 +92,8 @@ void print_tokenized(const TokenizeOptions& o, const TokenizeReport& r, double s
     fmt::print("{}.bin, {}.idx: {} documents, {} tokens\n", o.val_out, o.val_out, r.val_documents,
                r.val_tokens);
   }
-  fmt::print("{:.3f} bytes per token, {:.2f} s, {:.1f} MB/s\n",
-             static_cast<double>(r.bytes) / static_cast<double>(r.tokens), seconds, megabytes / seconds);
+  fmt::print("{:.3f} bytes of text per token, {:.2f} s, {:.1f} MB/s\n",
+             static_cast<double>(r.text_bytes) / static_cast<double>(r.tokens), seconds, megabytes / seconds);
 }
 
 void check_arguments(const TokenizeArguments& a) {

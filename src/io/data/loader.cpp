@@ -1,6 +1,7 @@
 // The reading thread and the ring of steps between it and the training loop.
 #include "io/data/loader.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -18,19 +19,15 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  int64_t filled = 0;  // steps that the thread has finished
-  int64_t taken = 0;   // steps that next() has handed out; the last of them is still in use
-  bool stop = false;
+  int64_t filled = 0;              // steps that the thread has finished
+  int64_t taken = 0;               // steps that next() has handed out; the last of them is still in use
+  std::atomic<bool> stop = false;  // set under the mutex, so that no wait misses it
   std::exception_ptr failure;
   double stall_s = 0;
   std::thread thread;
 
   State(const Dataset& d, const LoaderOptions& o) : data(d), options(o) {}
 
-  bool stopping() {
-    const std::lock_guard lock(mutex);
-    return stop;
-  }
   bool fill(int64_t step);
   void read_ahead();
 };
@@ -71,10 +68,11 @@ bool Loader::State::fill(int64_t step) {
               data.options().key, end, data.samples_per_epoch(), length);
   }
   for (int64_t p = batch.first_sample; p < end; ++p) {
+    if (stop) return false;
     if (data.begins_new_epoch(p)) batch.wraps.push_back(data.where(p));
   }
   for (int64_t r = 0; r < batch.rows; ++r) {
-    if (stopping()) return false;
+    if (stop) return false;
     const int64_t position = batch.first_sample + options.offset + r;
     const SampleRow row{row_of(batch.tokens, r, length), row_of(batch.targets, r, length),
                         row_of(batch.positions, r, length), row_of(batch.doc_start, r, length)};

@@ -23,7 +23,7 @@ struct EncodedChunk {
   std::vector<uint32_t> ids;
   std::vector<EncodedDocument> documents;
   std::vector<Reject> rejects;
-  int64_t rejected = 0, empty = 0, records = 0, bytes = 0;
+  int64_t rejected = 0, empty = 0, records = 0, bytes = 0, text_bytes = 0;
 };
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
@@ -65,6 +65,7 @@ class ChunkEncoder {
       ++out.empty;
       return;
     }
+    out.text_bytes += static_cast<int64_t>(text.size());
     if (options_.eot) out.ids.push_back(*options_.eot);
     out.documents.push_back({record, static_cast<int64_t>(out.ids.size() - before)});
   }
@@ -92,6 +93,7 @@ class ShardSink {
       (to_val ? *val_ : train_).add_document(ids);
     }
     report.bytes += chunk.bytes;
+    report.text_bytes += chunk.text_bytes;
     report.records += chunk.records;
     report.rejected += chunk.rejected;
     report.empty += chunk.empty;

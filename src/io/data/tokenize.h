@@ -41,7 +41,8 @@ struct Reject {
 
 // records = documents + empty + rejected.
 struct TokenizeReport {
-  int64_t bytes = 0;  // of text, unpacked
+  int64_t bytes = 0;       // read, unpacked
+  int64_t text_bytes = 0;  // encoded: the documents' own
   int64_t records = 0;
   int64_t documents = 0;  // written, validation's among them
   int64_t tokens = 0;     // likewise, eot counted

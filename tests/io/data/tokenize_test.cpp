@@ -64,6 +64,8 @@ TEST_F(TokenizeTest, FilesBecomeDocuments) {
   EXPECT_EQ(report.documents, 3);
   EXPECT_EQ(report.empty, 1);
   EXPECT_EQ(report.tokens, 12);
+  EXPECT_EQ(report.text_bytes, 9);
+  EXPECT_EQ(report.bytes, 9);
   EXPECT_FALSE(std::filesystem::exists(dir / "sub/out.bin.partial"));
 }
 
