@@ -37,20 +37,52 @@ MemoryMoment memory_peak(const Program& program) {
   return peak;
 }
 
-std::vector<std::string> memory_summary(const Program& program) {
-  constexpr double kMB = 1e6;
-  const MemoryMoment peak = memory_peak(program);
-  std::vector<std::pair<int64_t, std::string_view>> parts;
+namespace {
+
+struct MemoryPart {
+  int64_t bytes;
+  std::string_view name;
+};
+
+std::vector<MemoryPart> parts_of(const MemoryMoment& moment) {
+  std::vector<MemoryPart> parts;
   for (int c = 0; c < kBufferClasses; ++c)
-    if (peak.bytes[static_cast<size_t>(c)] > 0)
-      parts.emplace_back(peak.bytes[static_cast<size_t>(c)], name_of(static_cast<BufferClass>(c)));
-  std::sort(parts.rbegin(), parts.rend());
+    if (moment.bytes[static_cast<size_t>(c)] > 0)
+      parts.push_back({moment.bytes[static_cast<size_t>(c)], name_of(static_cast<BufferClass>(c))});
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+  return parts;
+}
+
+double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+}  // namespace
+
+std::string memory_summary(const Program& program) {
+  const MemoryMoment peak = memory_peak(program);
   std::string text;
-  for (const auto& [bytes, name] : parts)
-    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", name, static_cast<double>(bytes) / kMB);
-  return {fmt::format("memory: one arena of {:.1f} MB; at its peak ({} {}) {:.1f} MB: {}",
-                      static_cast<double>(program.memory.arena_bytes) / kMB, peak.timeline, peak.action.index,
-                      static_cast<double>(peak.total()) / kMB, text)};
+  for (const MemoryPart& part : parts_of(peak))
+    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", part.name, megabytes(part.bytes));
+  return fmt::format("memory: one arena of {:.1f} MB; at its peak {:.1f} MB: {}",
+                     megabytes(program.memory.arena_bytes), megabytes(peak.total()), text);
+}
+
+std::string memory_table(const Program& program) {
+  int64_t parameters = 0;
+  for (const Param& param : program.params) parameters += count(param.shape);
+  const MemoryMoment peak = memory_peak(program);
+  std::string text = fmt::format("arena {} bytes ({:.1f} MB), {} parameters\n", program.memory.arena_bytes,
+                                 megabytes(program.memory.arena_bytes), parameters);
+  text += fmt::format("peak: timeline {}, action {}\n", peak.timeline, peak.action.index);
+  text += fmt::format("{:<12} {:>14} {:>12} {:>16}\n", "part", "bytes", "MB", "B / parameter");
+  const auto row = [&](std::string_view name, int64_t bytes) {
+    text += fmt::format("{:<12} {:>14} {:>12.1f} {:>16.2f}\n", name, bytes, megabytes(bytes),
+                        static_cast<double>(bytes) / static_cast<double>(parameters));
+  };
+  for (const MemoryPart& part : parts_of(peak)) row(part.name, part.bytes);
+  row("gaps", program.memory.arena_bytes - peak.total());
+  row("total", program.memory.arena_bytes);
+  return text;
 }
 
 }  // namespace trireme

@@ -19,7 +19,10 @@ struct MemoryMoment {
 // The action with most bytes alive, over all timelines.
 MemoryMoment memory_peak(const Program& program);
 
-// For people: the arena, and the peak's parts in decreasing order.
-std::vector<std::string> memory_summary(const Program& program);
+// One line for the log: the arena, and the peak's parts in decreasing order.
+std::string memory_summary(const Program& program);
+
+// For people, a row per class: what is alive at the peak, and bytes per parameter.
+std::string memory_table(const Program& program);
 
 }  // namespace trireme

@@ -55,7 +55,7 @@ Code grad_norm_code(int64_t partials, const UpdateRule& rule) {
   Code code;
   code.name = "grad_norm";
   const ValueId input = add_state(code, "partials", {DType::f64, {partials}});
-  const ValueId scalars = add_state(code, "scalars", {DType::f64, {kScalarSlots}});
+  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
   code.forward.push_back(
       {"grad_norm", pack_attrs(GradNormAttrs{.clip_norm = rule.clip_norm}), {input}, {scalars}});
   return code;
@@ -64,7 +64,7 @@ Code grad_norm_code(int64_t partials, const UpdateRule& rule) {
 Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule) {
   Code code;
   code.name = "optimizer";
-  const ValueId scalars = add_state(code, "scalars", {DType::f64, {kScalarSlots}});
+  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
   for (size_t i = 0; i < ranges.size(); ++i) {
     const FlatRange& range = ranges[i];
     const TensorType type{DType::f32, {range.end - range.begin}};

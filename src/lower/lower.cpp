@@ -25,7 +25,7 @@ void run_rows(TimelineBuilder& builder, const std::vector<ScheduleStep>& rows) {
 void lower_training(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
                     const std::vector<ScheduleStep>& rows, int32_t micro_batches, const UpdateRule& rule,
                     DType compute) {
-  program.scalars = add_buffer(program, "scalars", BufferClass::scalar, kScalarSlots * size_of(DType::f64));
+  program.scalars = add_buffer(program, "scalars", BufferClass::scalar, static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
   TimelineBuilder builder(program, groups, chain, compute);
   builder.start("train", micro_batches);
   builder.place_weights(TimelineBuilder::Life::timeline);

@@ -1,7 +1,7 @@
 // The GPT-2 family (Radford et al. 2019): pre-LayerNorm, learned positions, biases, a plain MLP.
 #include "model/block_builder.h"
 #include "ops/activation/activation.h"
-#include "ops/layernorm/layernorm.h"
+#include "ops/layernorm/norm.h"
 
 namespace trireme {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 ValueId norm(BlockBuilder& block, const ModelSpec& spec, ValueId x, const std::string& name) {
   const ValueId weight = block.param(name + ".weight", {spec.width}, Init::ones);
   const ValueId bias = spec.bias ? block.param(name + ".bias", {spec.width}, Init::zeros) : ValueId();
-  return block.op("layernorm", pack_attrs(LayerNormAttrs{.eps = spec.norm_eps}), {x, weight, bias}, name);
+  return block.op("layernorm", pack_attrs(NormAttrs{.eps = spec.norm_eps}), {x, weight, bias}, name);
 }
 
 BlockBuilder embed_block(const ModelSpec& spec, const ModelInputs& inputs) {

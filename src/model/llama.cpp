@@ -2,8 +2,8 @@
 // query heads, SwiGLU; optionally norms on query and key heads.
 #include "model/block_builder.h"
 #include "ops/activation/activation.h"
+#include "ops/layernorm/norm.h"
 #include "ops/qk_norm/qk_norm.h"
-#include "ops/rmsnorm/rmsnorm.h"
 #include "ops/rope/rope.h"
 
 namespace trireme {
@@ -11,7 +11,7 @@ namespace {
 
 ValueId norm(BlockBuilder& block, const ModelSpec& spec, ValueId x, const std::string& name) {
   const ValueId weight = block.param(name + ".weight", {spec.width}, Init::ones);
-  return block.op("rmsnorm", pack_attrs(RmsNormAttrs{.eps = spec.norm_eps}), {x, weight}, name);
+  return block.op("rmsnorm", pack_attrs(NormAttrs{.eps = spec.norm_eps}), {x, weight}, name);
 }
 
 ValueId head_norms(BlockBuilder& block, const ModelSpec& spec, ValueId qkv) {

@@ -4,7 +4,7 @@
 
 #include "config/run_spec.h"
 #include "engine/engine.h"
-#include "io/data/dataset.h"
+#include "io/data/loader.h"
 #include "io/tokenizer/tokenizer.h"
 
 namespace trireme {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "io/store/directory_store.h"
 
 namespace trireme {
 namespace {

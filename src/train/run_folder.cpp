@@ -1,11 +1,10 @@
-// Paths, flock, and writing by rename.
+// Paths and flock.
 #include "train/run_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "base/error.h"
@@ -28,30 +27,5 @@ RunLock::RunLock(const RunFolder& folder) {
 }
 
 RunLock::~RunLock() { close(fd_); }
-
-void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) throw EnvError(with_errno("cannot write " + temporary));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) {
-    std::remove(temporary.c_str());
-    throw EnvError(with_errno("cannot write " + temporary));
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    throw EnvError(with_errno("cannot rename to " + path));
-}
-
-std::string read_file(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) throw EnvError(with_errno("cannot read " + path));
-  std::string text;
-  char buffer[65536];
-  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) fail_env("cannot read {} whole", path);
-  return text;
-}
 
 }  // namespace trireme

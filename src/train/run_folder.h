@@ -13,6 +13,7 @@ struct RunFolder {
   std::string metrics() const { return path + "/metrics.jsonl"; }
   std::string samples() const { return path + "/samples.jsonl"; }
   std::string log() const { return path + "/train.log"; }
+  std::string tokenizer() const { return path + "/tokenizer.json"; }  // a copy of data.tokenizer
   std::string checkpoints() const { return path + "/checkpoints"; }
 };
 
@@ -30,9 +31,5 @@ class RunLock {
  private:
   int fd_ = -1;
 };
-
-// Writes `text` to `path` whole or not at all.
-void write_file(const std::string& path, const std::string& text);
-std::string read_file(const std::string& path);  // EnvError when it cannot be read
 
 }  // namespace trireme

@@ -2,7 +2,9 @@
 #include "train/run_setup.h"
 
 #include "base/error.h"
+#include "io/store/directory_store.h"
 #include "compile/memory_report.h"
+#include "obs/append_file.h"
 #include "train/data_options.h"
 #include "train/flops.h"
 #include "train/weights.h"
@@ -22,7 +24,8 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
   engine.emplace(compiled.program, *device);
   checkpoints = open_directory_store(folder.checkpoints());
   fill_weights(resume);
-  write_file(folder.config(), to_toml(spec));
+  replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
+  if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
 }
 
@@ -72,7 +75,7 @@ void RunSetup::describe() {
   }
   log.debug("weight decay {} on: {}", spec.optimizer.weight_decay, decayed);
   log.debug("no weight decay on: {}", kept);
-  for (const std::string& line : memory_summary(compiled.program)) log.info("{}", line);
+  log.info("{}", memory_summary(compiled.program));
   log.info("step: {} sequences of {} tokens in {} micro-batches; {} threads on {}", spec.batch.sequences,
            spec.data.seq_len, micro_batches_per_step(spec), threads, device->name());
   if (peak.flops_per_s > 0)

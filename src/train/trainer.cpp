@@ -169,9 +169,9 @@ class Trainer {
 
 }  // namespace
 
-int train(const RunSpec& spec, const TrainOptions& options) {
+int train(const RunSpec& spec, const ResumeChoice& resume) {
   const StopSignals signals;
-  RunSetup setup(spec, options.resume);
+  RunSetup setup(spec, resume);
   if (setup.start.step >= spec.run.steps) {
     setup.log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on",
                    setup.folder.path, setup.start.step, spec.run.steps);

@@ -40,8 +40,6 @@ bool keeps_moments(const Program& program) {
   return !program.groups.empty() && program.groups[0].moment1.valid();
 }
 
-}  // namespace
-
 // Runs `fill` on the parameter's state: in the arena where the host can address it, else by way of a copy.
 template <class Fill>
 void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) {

@@ -1,0 +1,79 @@
+// `trireme compile`: what would run, and what it needs, without running it.
+#include "compile/compile.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "compile/memory_report.h"
+#include "compile/timeline_text.h"
+#include "ir/text.h"
+#include "train/machine.h"
+
+namespace trireme::cli {
+namespace {
+
+struct Options {
+  std::string config, print = "memory", purpose = "training";
+  int64_t rank = 0;
+  std::vector<std::string> overrides;
+};
+
+CompileOptions compile_options(const Options& options, const RunSpec& spec) {
+  CompileOptions compiling;
+  compiling.threads = thread_count(spec);
+  if (options.purpose == "generation") compiling.purpose = Purpose::generation;
+  if (options.purpose == "evaluation") compiling.purpose = Purpose::evaluation;
+  const bool evaluates =
+      options.purpose == "evaluation" || (spec.eval.every_steps > 0 && !spec.data.val.empty());
+  if (evaluates)
+    compiling.eval_micro_batches = (spec.eval.sequences + spec.batch.micro - 1) / spec.batch.micro;
+  if (options.print == "graph" || options.print == "code")
+    compiling.dump = [graphs = options.print == "graph"](std::string_view pass, const std::string& text) {
+      const bool is_graph = text.starts_with("graph ");
+      if (is_graph != graphs || pass == "program") return;
+      std::printf("# after %.*s\n%s\n", static_cast<int>(pass.size()), pass.data(), text.c_str());
+    };
+  return compiling;
+}
+
+int run(const Options& options) {
+  const RunSpec spec = load_config(options.config, options.overrides);
+  if (options.rank != 0) fail_user("--rank {}: the run has one rank, 0", options.rank);
+  const Compiled compiled = compile(spec, compile_options(options, spec));
+  const Program& program = compiled.program;
+  if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
+  if (options.print == "timeline") std::fputs(timelines_text(program).c_str(), stdout);
+  if (options.print == "memory") std::fputs(memory_table(program).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("compile", "Shows and checks what a config would run; touches no device");
+  const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
+  command->add_option("CONFIG", options->config, "TOML file")->required();
+  command->add_option("--rank", options->rank, "whose program")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--print", options->print, "graph | code (after every pass), timeline, memory, program")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"graph", "code", "timeline", "memory", "program"}));
+  command->add_option("--for", options->purpose, "training, evaluation or generation")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"training", "evaluation", "generation"}));
+  command
+      ->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->footer("Example: trireme compile configs/gpt2-124m.toml --print memory");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace trireme::cli

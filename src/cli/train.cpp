@@ -1,0 +1,46 @@
+// `trireme train`: the training run of a config.
+#include "train/trainer.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace trireme::cli {
+namespace {
+
+struct Options {
+  std::string config, resume = "auto";
+  std::vector<std::string> overrides;
+};
+
+ResumeChoice resume_choice(const std::string& text) {
+  if (text == "auto") return {ResumeChoice::Kind::automatic, ""};
+  if (text == "never") return {ResumeChoice::Kind::never, ""};
+  return {ResumeChoice::Kind::from, text};
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("train", "Trains as a config says; goes on from the run's newest whole checkpoint");
+  const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
+  command->add_option("CONFIG", options->config, "TOML file")->required();
+  command
+      ->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--resume", options->resume, "auto, never, or a run or checkpoint to start from")
+      ->capture_default_str();
+  command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
+  command->callback([options, &action] {
+    action = [options] {
+      return train(load_config(options->config, options->overrides), resume_choice(options->resume));
+    };
+  });
+}
+
+}  // namespace trireme::cli

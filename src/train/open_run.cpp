@@ -1,0 +1,43 @@
+// Path to config to checkpoint to tokenizer.
+#include "train/open_run.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "train/machine.h"
+#include "train/run_folder.h"
+
+namespace trireme {
+namespace {
+
+// The run keeps a copy of its tokenizer, so that it can be moved; the config's own path serves where there is
+// none.
+std::optional<Tokenizer> run_tokenizer(const RunSpec& spec, const std::string& run_path) {
+  const std::string copy = RunFolder{run_path}.tokenizer();
+  if (std::filesystem::exists(copy)) return load_tokenizer(copy);
+  if (spec.data.tokenizer) return load_tokenizer(*spec.data.tokenizer);
+  return std::nullopt;
+}
+
+}  // namespace
+
+OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, Log& log) {
+  namespace fs = std::filesystem;
+  if (fs::is_regular_file(path)) {
+    const RunSpec spec = load_config(path, overrides);
+    const std::string run = run_folder(spec).path;
+    if (!fs::is_directory(run))
+      fail_user("{} names the run {}, which is not there: train it first", path, run);
+    OpenCheckpoint checkpoint = open_checkpoint(run, thread_count(spec), log);
+    check_same_run(spec, checkpoint.reader.meta(), log);
+    return {spec, std::move(checkpoint), run_tokenizer(spec, run)};
+  }
+  OpenCheckpoint checkpoint = open_checkpoint(path, 1, log);
+  const RunSpec spec =
+      parse_config(checkpoint.reader.meta().config_toml, checkpoint.reader.location(), overrides);
+  check_same_run(spec, checkpoint.reader.meta(), log);
+  fs::path run = fs::path(checkpoint.reader.location()).parent_path().parent_path();
+  return {spec, std::move(checkpoint), run_tokenizer(spec, run.string())};
+}
+
+}  // namespace trireme
