@@ -44,9 +44,17 @@ char first_character(std::string_view text) {
   return at == std::string_view::npos ? '\0' : text[at];
 }
 
-// A tokenizer.json names its model at the top; GPT-2's encoder.json is a flat map, with numbers as values.
+// A tokenizer.json has an object "model"; GPT-2's encoder.json is a flat map, in which "model" is a token
+// with an id.
 bool is_hugging_face(std::string_view text) {
-  return text.find("\"model\"") != std::string_view::npos && text.find("\"vocab\"") != std::string_view::npos;
+  constexpr std::string_view kKey = "\"model\"";
+  for (size_t at = text.find(kKey); at != std::string_view::npos; at = text.find(kKey, at + 1)) {
+    std::string_view rest = text.substr(at + kKey.size());
+    if (first_character(rest) != ':') continue;
+    rest.remove_prefix(rest.find(':') + 1);
+    if (first_character(rest) == '{') return true;
+  }
+  return false;
 }
 
 }  // namespace

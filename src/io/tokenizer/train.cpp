@@ -149,8 +149,9 @@ class Trainer {
   std::vector<TrainedWord> words_;
   std::unordered_map<uint64_t, PairState, PairKeyHash> pairs_;
   std::priority_queue<Candidate> heap_;
-  std::unordered_map<uint64_t, uint32_t, PairKeyHash> merged_;  // pair -> token; one may come up again
-  std::vector<uint64_t> fresh_;                                 // pairs that the current merge has made
+  std::unordered_map<uint64_t, uint32_t, PairKeyHash>
+      merged_;                   // pair -> token, so that one that came up again stays one merge
+  std::vector<uint64_t> fresh_;  // pairs that the current merge has made
 };
 
 void check_options(const TrainOptions& options, const SplitPattern& pattern) {

@@ -68,6 +68,15 @@ TEST_F(LoadTest, WhatIsSavedLoadsAndEncodesAlike) {
   }
 }
 
+TEST_F(LoadTest, AVocabularyWithTheTokensModelAndVocabIsNoTokenizerJson) {
+  json encoder = json::parse(corpus::read_file(corpus::golden_folder() + "gpt2_pair/encoder.json"));
+  encoder["model"] = 301;
+  encoder["vocab"] = 302;
+  write("vocab.bpe", corpus::read_file(corpus::golden_folder() + "gpt2_pair/vocab.bpe"));
+  EXPECT_EQ(vocab_size(load_tokenizer(write("encoder.json", encoder.dump()))), 303);
+  EXPECT_EQ(vocab_size(load_tokenizer(path("vocab.bpe"))), 303);
+}
+
 TEST_F(LoadTest, SpecialTokensWithGapsKeepTheirIds) {
   Tokenizer t = load_tokenizer(corpus::golden_folder() + "gpt2_pair");
   t.tokens.resize(310);

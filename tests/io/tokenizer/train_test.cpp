@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include "base/error.h"
 #include "io/tokenizer/corpus.h"
@@ -67,15 +66,6 @@ TEST(Train, ManyChunksGiveTheSameForAnyNumberOfThreads) {
   const auto one = trained_tokens(text, options);
   options.threads = 4;
   EXPECT_EQ(trained_tokens(text, options), one);
-}
-
-// Runs of few letters lead to one token by several merges, and so back to pairs that were merged before.
-TEST(Train, APairThatComesUpAgainIsNoSecondMerge) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    const std::string text = corpus::mixed(seed, 20'000, {"a", "aa", "aaa", "b", "ab", "\n"});
-    const std::vector<std::string> tokens = trained_tokens(text);
-    EXPECT_EQ(std::set<std::string>(tokens.begin(), tokens.end()).size(), tokens.size());
-  }
 }
 
 TEST(Train, RefusesWhatMakesNoSense) {
