@@ -15,7 +15,7 @@
 namespace trireme {
 namespace {
 
-constexpr int64_t kMostDots = 5000;  // outside strings
+constexpr int64_t kMostDots = 1000;  // outside strings
 constexpr size_t kMostBytes = 1 << 20;
 
 TomlValue convert(const toml::node& node);
