@@ -171,7 +171,8 @@ struct Program {
   std::vector<Timeline> timelines;
   MemoryPlan memory;
   BufferId scalars;  // f64, slots in ops/grad_norm/grad_norm.h; invalid when the program does not train
-  BufferId result;   // what a timeline leaves: f64[2], sums of token nll and of z-loss terms; or f32[B,V] logits
+  BufferId
+      result;  // what a timeline leaves: f64[2], sums of token nll and of z-loss terms; or f32[B,V] logits
   bool operator==(const Program&) const = default;
 
   const Buffer& buffer(BufferId id) const { return memory.buffers[static_cast<size_t>(id.index)]; }

@@ -25,7 +25,8 @@ void run_rows(TimelineBuilder& builder, const std::vector<ScheduleStep>& rows) {
 void lower_training(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
                     const std::vector<ScheduleStep>& rows, int32_t micro_batches, const UpdateRule& rule,
                     DType compute) {
-  program.scalars = add_buffer(program, "scalars", BufferClass::scalar, static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
+  program.scalars = add_buffer(program, "scalars", BufferClass::scalar,
+                               static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
   TimelineBuilder builder(program, groups, chain, compute);
   builder.start("train", micro_batches);
   builder.place_weights(TimelineBuilder::Life::timeline);
@@ -52,7 +53,7 @@ void lower_evaluation(Program& program, const std::vector<GroupPlan>& groups, co
 void lower_generation(Program& program, const std::vector<GroupPlan>& groups, const Chain& prefill,
                       const Chain& decode, DType compute) {
   TimelineBuilder builder(program, groups, prefill, compute);
-  builder.start("weights", 1);
+  builder.start("weights", 0);
   builder.place_weights(TimelineBuilder::Life::lasting);
   builder.bind_blocks();
   builder.unshard_and_prepare();

@@ -1,0 +1,47 @@
+# What people type. Everything is installed, built and fetched by these targets; each does nothing twice.
+#   make demo    trains a 10 M parameter model on real English text (TEXT="files..." for your own)
+#   make test    builds and passes the tests
+#   make bench   measures the kernels and the whole GPT-2 124M step beside the machine's floor
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+TEXT  ?=
+
+.PHONY: demo test bench build setup asan fuzz format check clean
+
+demo: build
+	@scripts/demo $(BUILD) $(TEXT)
+
+test: build
+	@cmake --build $(BUILD) -j $(JOBS)
+	@cd $(BUILD) && ctest --output-on-failure -j 1
+
+bench: build
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/bench $(BUILD)
+
+# The binary alone: what the demo needs.
+build: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target trireme
+
+$(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json | setup
+	@cmake --preset release -B $(BUILD) $(CMAKE_FLAGS)
+
+setup:
+	@scripts/install-packages
+
+asan: setup
+	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
+	@cd build-asan && ctest --output-on-failure -j 1
+
+# Every fuzz target for SECONDS (default 300) from its corpus.
+fuzz: setup
+	@scripts/fuzz $(or $(SECONDS),300)
+
+format:
+	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+check: setup
+	@scripts/check-layers && scripts/check-format && scripts/check-names
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-dev
