@@ -108,20 +108,25 @@ TEST_F(LoaderTest, MovesAndEndsWithoutBeingRead) {
   const Dataset data = open(counting(0, 101), 10);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 50; ++i) {
-    Loader loader(data, {.step_sequences = 1000000 / (i + 1), .ahead = 1});
+    Loader loader(data, {.step_sequences = 100000 / (i + 1), .ahead = 1});
     Loader moved = std::move(loader);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-TEST_F(LoaderTest, DoesNotStallWhenTheReaderIsSlow) {
+// The thread has 300 ms for some microseconds of work; then it has none for 20,000 rows.
+TEST_F(LoaderTest, MeasuresStall) {
   const Dataset data = open(counting(0, 101), 10);
-  Loader loader(data, {.step_sequences = 2});
-  for (int step = 0; step < 10; ++step) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    loader.next();
-  }
-  EXPECT_LT(loader.stall_s(), 0.025);  // half of the time that the thread had
+  Loader slow_reader(data, {.step_sequences = 2, .ahead = 5});
+  slow_reader.next();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (int step = 0; step < 4; ++step) slow_reader.next();
+  EXPECT_LT(slow_reader.stall_s(), 0.15);
+  Loader fast_reader(data, {.step_sequences = 20000});
+  fast_reader.next();
+  EXPECT_EQ(fast_reader.stall_s(), 0);
+  for (int step = 0; step < 5; ++step) fast_reader.next();
+  EXPECT_GT(fast_reader.stall_s(), 0);
 }
 
 }  // namespace
