@@ -67,9 +67,9 @@ std::string unit_text(const Unit& unit, const Code& code) {
 }  // namespace
 
 std::string to_text(const Program& p) {
-  std::string text =
-      fmt::format("program {} rank={} threads={} batch_bytes={} arena_bytes={} scalars={} result={}\n", p.name, p.rank,
-                  p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
+  std::string text = fmt::format(
+      "program {} rank={} threads={} batch_bytes={} arena_bytes={} scalars={} result={}\n", p.name, p.rank,
+      p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)

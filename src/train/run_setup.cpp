@@ -2,8 +2,8 @@
 #include "train/run_setup.h"
 
 #include "base/error.h"
-#include "io/store/directory_store.h"
 #include "compile/memory_report.h"
+#include "io/store/directory_store.h"
 #include "obs/append_file.h"
 #include "train/data_options.h"
 #include "train/flops.h"

@@ -3,12 +3,11 @@
 #include "train/trainer.h"
 
 #include <chrono>
-#include <cmath>
 
 #include "base/error.h"
-#include "ops/grad_norm/grad_norm.h"
 #include "train/batches.h"
 #include "train/lr.h"
+#include "train/optimizer_step.h"
 #include "train/recorder.h"
 #include "train/run_setup.h"
 #include "train/sample_log.h"
@@ -77,23 +76,13 @@ class Trainer {
   }
 
   void run_program(const StepBatch& rows, StepResult& result) {
-    const Program& program = setup_.engine->program();
-    const auto updates = static_cast<double>(state_.step - state_.skipped_steps + 1);
-    const double tokens = static_cast<double>(std::max<int64_t>(result.counted_tokens, 1));
-    double scalars[kStepScalars] = {};
-    scalar(scalars, StepScalar::lr) = result.lr;
-    scalar(scalars, StepScalar::bias1) = 1 - std::pow(spec_.optimizer.beta1, updates);
-    scalar(scalars, StepScalar::bias2) = 1 - std::pow(spec_.optimizer.beta2, updates);
-    scalar(scalars, StepScalar::inverse_tokens) = 1 / tokens;
-    setup_.engine->write_buffer(program.scalars, scalars, sizeof scalars);
-    setup_.engine->run(*find_timeline(program, "train"),
-                       micro_batches(program, rows, spec_.batch.micro, spec_.data.seq_len));
-    double sums[2] = {};
-    setup_.engine->read_buffer(program.scalars, scalars, sizeof scalars);
-    setup_.engine->read_buffer(program.result, sums, sizeof sums);
-    result.loss = sums[0] / tokens;
-    result.grad_norm = scalar(scalars, StepScalar::norm);
-    result.skipped = scalar(scalars, StepScalar::finite) == 0;
+    const StepScalars scalars{result.lr, state_.step - state_.skipped_steps + 1, result.counted_tokens};
+    const StepOutcome outcome = run_optimizer_step(
+        *setup_.engine, spec_.optimizer, scalars,
+        micro_batches(setup_.engine->program(), rows, spec_.batch.micro, spec_.data.seq_len));
+    result.loss = outcome.loss;
+    result.grad_norm = outcome.grad_norm;
+    result.skipped = outcome.skipped;
   }
 
   // A step whose gradient is NaN or Inf changed nothing; too many in a row end the run.
