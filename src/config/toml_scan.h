@@ -1,21 +1,23 @@
-// What a TOML text has outside its strings and comments, found before toml++ reads it: things that would harm
-// it.
+// TOML text made fit for toml++ 3.3, which meets some texts that are not TOML with undefined behaviour: all
+// of it becomes ASCII (strings by escapes, comments dropped), and what cannot is named.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace trireme {
 
 struct TomlScan {
-  int64_t dots = 0;  // each may be a level of nested tables, which toml++ builds and frees recursively
-  // The first line with something that is not TOML and that toml++ 3.3 meets with undefined behaviour, and
-  // what that is: a non-ASCII character, or a table header without a name. 0 for none.
+  std::string ascii;  // says the same, on the same lines
+  int64_t dots =
+      0;  // outside strings: each may be a level of nested tables, which toml++ builds and frees recursively
+  // The first line that cannot be passed on and why: bytes that are not UTF-8, non-ASCII characters outside
+  // strings and comments or in '...' strings, a table header without a name. 0 for none.
   int64_t bad_line = 0;
   std::string_view bad;
 };
 
-// Right up to the first place where the text is not TOML. A list that begins on a line of its own is taken
-// for a header; no key of a config has one.
+// A list that begins on a line of its own is taken for a table header; no key of a config has one.
 TomlScan scan_toml(std::string_view text);
 
 }  // namespace trireme

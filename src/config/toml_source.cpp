@@ -76,20 +76,22 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-void check_text(const std::string& text, const std::string& name) {
+// The text for toml++.
+std::string checked_text(const std::string& text, const std::string& name) {
   if (text.size() > kMostBytes)
     fail_user("{}: {} bytes are too many for a config; the most is {}", name, text.size(), kMostBytes);
-  const TomlScan scan = scan_toml(text);
+  TomlScan scan = scan_toml(text);
   if (scan.dots > kMostDots)
     fail_user("{}: {} dots outside strings are too many for a config; the most is {}", name, scan.dots,
               kMostDots);
   if (scan.bad_line != 0) fail_user("{}:{}: not TOML: {}", name, scan.bad_line, scan.bad);
+  return std::move(scan.ascii);
 }
 
 // The settings of a line of an override. toml::parse_error when it is not TOML.
 TomlSource parse_line(const std::string& line) {
-  check_text(line, "--set");
-  const toml::table table = toml::parse(std::string_view(line), std::string_view("--set"));
+  const std::string text = checked_text(line, "--set");
+  const toml::table table = toml::parse(std::string_view(text), std::string_view("--set"));
   TomlSource source;
   flatten(table, "", "--set", source);
   for (Setting& setting : source.settings) setting.where = "--set";
@@ -120,9 +122,9 @@ bool starts_with(std::string_view text, std::string_view start) {
 }  // namespace
 
 TomlSource parse_toml(const std::string& text, const std::string& name) {
-  check_text(text, name);
+  const std::string ascii = checked_text(text, name);
   try {
-    const toml::table table = toml::parse(std::string_view(text), std::string_view(name));
+    const toml::table table = toml::parse(std::string_view(ascii), std::string_view(name));
     TomlSource source;
     flatten(table, "", name, source);
     return source;

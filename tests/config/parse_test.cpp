@@ -106,6 +106,13 @@ TEST(Parse, TomlErrorsNameLineAndColumn) {
   EXPECT_EQ(error_of("[run]\nname = \xc3\xbf\n"), "a.toml:2: " + outside);
   EXPECT_EQ(error_of("a = \"\"\"\"x\"\"\"\"\"\n\xc3\xbf = '''\n'''\n"), "a.toml:2: " + outside);
   EXPECT_EQ(error_of("a = \"\\\"\xc3\xbf\" # \xc3\xbf\nb = 'x\\'\xc3\xbf"), "a.toml:2: " + outside);
+  EXPECT_EQ(error_of("a = '\xc3\xbf'"),
+            "a.toml:1: not TOML: a non-ASCII character in a '...' string; write it in \"...\"");
+  for (const char* bad : {"\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xe0\x80\x80", "\x80"})
+    EXPECT_EQ(error_of(std::string("a = \"") + bad + "\""), "a.toml:1: not TOML: bytes that are not UTF-8");
+  EXPECT_THAT(error_of("a = \"\\\xc3\xbf\""),
+              HasSubstr("a backslash before something that it does not escape"));
+  EXPECT_EQ(with({"run.name=\xf0\x9f\x98\x80\xe2\x82\xac"}).run.name, "\xf0\x9f\x98\x80\xe2\x82\xac");
   EXPECT_EQ(error_of("\xef\xbb\xbf[run]\n# \xc3\xbf\nname = 7\n"),
             "a.toml:3: run.name = 7 is not a string; put it in quotes");
 }
@@ -131,7 +138,8 @@ TEST(Parse, OverridesThatAreNone) {
   EXPECT_THAT(error_with({"optimizer..lr=3"}), HasSubstr("neither TOML nor a word"));
   EXPECT_THAT(error_with({"data.train=[1,"}), HasSubstr("--set data.train=[1,: the value is not TOML"));
   EXPECT_THAT(error_with({"run.name=\"a"}), HasSubstr("the value is not TOML"));
-  EXPECT_THAT(error_with({"run.name=\xff"}), HasSubstr("neither TOML nor a word"));
+  EXPECT_EQ(error_with({"run.name=\xff"}), "--set:1: not TOML: bytes that are not UTF-8");
+  EXPECT_THAT(error_with({"model.layers=2.famir=\"\xc4\x95"}), HasSubstr("is not a whole number"));
 }
 
 TEST(Parse, OverridesReplaceAndTheLastWins) {
