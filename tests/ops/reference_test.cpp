@@ -32,15 +32,16 @@ void check_outputs(const OpEntry& op, const OpVariant& v, const OpRun& got, cons
 }
 
 void check_variant(const OpEntry& op, const OpVariant& v) {
-  const OpRun want = run_reference(op, v);
+  const std::vector<Values> start = starting_values(v);
+  const OpRun want = run_reference(op, v, start);
   EXPECT_EQ(want.fault, "") << "the oracle";
   for (int isa = 0; isa <= static_cast<int>(detect_isa()); ++isa) {
     CpuContext context{.threads = 1, .isa = static_cast<CpuIsa>(isa)};
     SCOPED_TRACE(name_of(context.isa));
-    const OpRun one = run_kernel(op, v, context);
+    const OpRun one = run_kernel(op, v, start, context);
     check_outputs(op, v, one, want);
     for (context.threads = 2; context.threads <= 3; ++context.threads) {
-      const OpRun more = run_kernel(op, v, context);
+      const OpRun more = run_kernel(op, v, start, context);
       EXPECT_EQ(more.fault, "") << context.threads << " threads";
       EXPECT_TRUE(more.bytes == one.bytes) << "other bits on " << context.threads << " threads";
     }

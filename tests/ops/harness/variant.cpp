@@ -51,13 +51,6 @@ std::vector<InputFill> all_fills(const OpDef& def, const OpCase& op_case) {
   return fills;
 }
 
-// The operand's numbers before the call, by the type without packing.
-Values starting_values(const OpVariant& v, size_t operand) {
-  const size_t inputs = v.plain.inputs.size();
-  const TensorType& type = operand < inputs ? v.plain.inputs[operand] : v.plain.outputs[operand - inputs];
-  return random_values(v.fills[operand], type, fmt::format("{}/{}", v.sig.kind, operand));
-}
-
 void* pointer(GuardedBuffer& buffer) { return buffer.size() > 0 ? buffer.data() : nullptr; }
 
 struct Memory {
@@ -85,10 +78,11 @@ void pack_into(const TensorType& weight, const std::string& use, const Values& v
   prepare(sig, context)({std::span(&in, 1), std::span(&out, 1), nullptr});
 }
 
-void fill_kernel_inputs(const OpVariant& v, const CpuContext& context, Memory& memory) {
+void fill_kernel_inputs(const OpVariant& v, const std::vector<Values>& start, const CpuContext& context,
+                        Memory& memory) {
   for (size_t i = 0; i < v.sig.inputs.size(); ++i) {
     if (!present(v.sig.inputs[i])) continue;
-    const Values values = starting_values(v, i);
+    const Values& values = start[i];
     if (v.sig.inputs[i] == v.plain.inputs[i]) {
       encode(values, v.sig.inputs[i].dtype, memory.inputs[i].data());
       continue;
@@ -99,10 +93,10 @@ void fill_kernel_inputs(const OpVariant& v, const CpuContext& context, Memory& m
   }
 }
 
-void fill_outputs(const OpDef& def, const OpVariant& v, const OpSig& sig, Memory& memory) {
+void fill_outputs(const OpDef& def, const OpSig& sig, const std::vector<Values>& start, Memory& memory) {
   for (size_t i = 0; i < sig.outputs.size(); ++i)
     if (starts_filled(def, i) && present(sig.outputs[i]))
-      encode(starting_values(v, sig.inputs.size() + i), sig.outputs[i].dtype, memory.outputs[i].data());
+      encode(start[sig.inputs.size() + i], sig.outputs[i].dtype, memory.outputs[i].data());
 }
 
 OpRun collect(const OpSig& sig, const Memory& memory) {
@@ -161,21 +155,31 @@ std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case) {
   return variants;
 }
 
-OpRun run_reference(const OpEntry& entry, const OpVariant& v) {
+std::vector<Values> starting_values(const OpVariant& v) {
+  std::vector<TensorType> types = v.plain.inputs;
+  types.insert(types.end(), v.plain.outputs.begin(), v.plain.outputs.end());
+  std::vector<Values> start;
+  for (size_t i = 0; i < types.size(); ++i)
+    start.push_back(random_values(v.fills[i], types[i], fmt::format("{}/{}", v.sig.kind, i)));
+  return start;
+}
+
+OpRun run_reference(const OpEntry& entry, const OpVariant& v, const std::vector<Values>& start) {
   Memory memory(v.reference);
   for (size_t i = 0; i < v.reference.inputs.size(); ++i)
     if (present(v.reference.inputs[i]))
-      encode(starting_values(v, i), v.reference.inputs[i].dtype, memory.inputs[i].data());
-  fill_outputs(entry.def, v, v.reference, memory);
+      encode(start[i], v.reference.inputs[i].dtype, memory.inputs[i].data());
+  fill_outputs(entry.def, v.reference, start, memory);
   entry.reference(v.reference, {memory.input_pointers, memory.output_pointers, nullptr});
   return collect(v.reference, memory);
 }
 
-OpRun run_kernel(const OpEntry& entry, const OpVariant& v, const CpuContext& context) {
+OpRun run_kernel(const OpEntry& entry, const OpVariant& v, const std::vector<Values>& start,
+                 const CpuContext& context) {
   const OpDef& def = entry.def;
   Memory memory(v.sig);
-  fill_kernel_inputs(v, context, memory);
-  fill_outputs(def, v, v.sig, memory);
+  fill_kernel_inputs(v, start, context, memory);
+  fill_outputs(def, v.sig, start, memory);
   if (v.in_place >= 0) {
     const auto [in, out] = def.in_place[static_cast<size_t>(v.in_place)];
     memory.output_pointers[static_cast<size_t>(out)] = memory.input_pointers[static_cast<size_t>(in)];

@@ -32,7 +32,11 @@ struct OpRun {
   std::string fault;  // "" or what was written outside its buffer
 };
 
-OpRun run_reference(const OpEntry& entry, const OpVariant& variant);
-OpRun run_kernel(const OpEntry& entry, const OpVariant& variant, const CpuContext& context);
+// The numbers in each operand before the call, inputs first; packed weights as plain ones.
+std::vector<Values> starting_values(const OpVariant& variant);
+
+OpRun run_reference(const OpEntry& entry, const OpVariant& variant, const std::vector<Values>& start);
+OpRun run_kernel(const OpEntry& entry, const OpVariant& variant, const std::vector<Values>& start,
+                 const CpuContext& context);
 
 }  // namespace trireme
