@@ -9,26 +9,27 @@ namespace {
 using simd::F32x16;
 using simd::splat;
 
-// x/2 (1 + tanh u) = x sigmoid(2u), which keeps its precision where tanh is near -1. Beyond +-20 the sigmoid
-// is 0 or 1; bounding x there keeps its powers finite.
+// x/2 (1 + tanh u) = x sigmoid(2u), which keeps its precision where tanh is near -1. Beyond +-8 the sigmoid
+// is 0 or 1 to 1e-21; bounding x there keeps its powers finite.
 struct GeluTanh {
   struct Parts {
-    F32x16 bounded, gate, square;
+    F32x16 bounded, square, gate, rest;  // gate = sigmoid(2u), rest = 1 - gate without cancellation
   };
   static constexpr float kScale = 1.5957691216f;  // 2 sqrt(2/pi)
   static constexpr float kCubic = 0.044715f;
 
   TRIREME_SIMD static Parts parts(const F32x16& x) {
-    const F32x16 bounded = max(splat(-20.0f), min(splat(20.0f), x));
+    const F32x16 bounded = max(splat(-8.0f), min(splat(8.0f), x));
     const F32x16 square = bounded * bounded;
-    const F32x16 u2 = bounded * fma(square, splat(kScale * kCubic), splat(kScale));
-    return {bounded, simd::sigmoid(u2), square};
+    const F32x16 power = simd::exp(-(bounded * fma(square, splat(kScale * kCubic), splat(kScale))));
+    const F32x16 gate = splat(1.0f) / (splat(1.0f) + power);
+    return {bounded, square, gate, power * gate};
   }
   TRIREME_SIMD static F32x16 value(const F32x16& x) { return x * parts(x).gate; }
   TRIREME_SIMD static F32x16 slope(const F32x16& x) {
     const Parts p = parts(x);
     const F32x16 inner = fma(p.square, splat(3 * kScale * kCubic), splat(kScale));
-    return fma(p.bounded * p.gate * (splat(1.0f) - p.gate), inner, p.gate);
+    return fma(p.bounded * p.rest * p.gate, inner, p.gate);
   }
 };
 

@@ -47,7 +47,7 @@ std::vector<OpCase> rope_cases() {
     cases.push_back(with_positions(make(prefix + "given", 2, 9, attrs_of(3, 1, 80, layout, "none")), 70));
     cases.push_back(make(prefix + "small", 1, 3, attrs_of(2, 1, 4, layout, "yarn")));
     cases.back().finite_difference = true;
-    cases.push_back(make(prefix + "llama", 4, 1024, attrs_of(12, 4, 64, layout, "llama3")));
+    cases.push_back(make(prefix + "llama", 8, 1024, attrs_of(12, 4, 64, layout, "llama3")));
     cases.back().bench = true;
   }
   RopeAttrs inverse = attrs_of(4, 2, 64, "half", "none");
