@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "device/cpu/kernels.h"
-#include "device/cpu/onednn.h"
 #include "device/cpu/parallel.h"
+#include "device/cpu/weight_product.h"
 #include "ops/head/head.h"
 #include "ops/head/row_loss.h"
 #include "ops/linear/linear.h"
@@ -18,58 +19,30 @@ RowKernels row_kernels(CpuIsa isa) {
   return isa >= CpuIsa::avx2 ? row_kernels_avx2() : row_kernels_baseline();
 }
 
-// A packed operand of a machine that reads plain weights holds the plain weight.
-MatrixLayout weight_layout(const TensorType& weight, MatrixLayout plain) {
-  return is_packed(weight) && products_read_packed(weight.dtype) ? MatrixLayout::packed : plain;
-}
-
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct HeadShape {
   int64_t rows = 0, vocab = 0, width = 0;
   DType dtype = DType::f32;
-  int threads = 1;
 };
 
-// The products of one chunk of rows.
-struct Backward {
-  Backward(const HeadShape& s, int64_t n, MatrixLayout weight)
-      : packs(products_read_packed(s.dtype)),
-        dx({.m = n,
-            .n = s.width,
-            .k = s.vocab,
-            .in = s.dtype,
-            .out = s.dtype,
-            .b = weight,
-            .threads = s.threads}),
-        dweight({.m = s.vocab,
-                 .n = s.width,
-                 .k = n,
-                 .in = s.dtype,
-                 .out = DType::f32,
-                 .a = MatrixLayout::transposed,
-                 .b = packs ? MatrixLayout::packed : MatrixLayout::row_major,
-                 .accumulate = true,
-                 .threads = s.threads}),
-        pack_x({.k = n, .n = s.width, .dtype = s.dtype, .threads = s.threads}) {}
-  bool packs;
-  Product dx, dweight;
-  Repack pack_x;
-};
+WeightProductSpec product_spec(const HeadShape& s, int64_t rows, const TensorType& weight, WeightUse use) {
+  return {
+      .weight = {s.vocab, s.width, s.dtype, use}, .rows = rows, .packed = is_packed(weight), .out = s.dtype};
+}
 
+// The products of one chunk of rows; the last two are absent in head_loss.
 struct Chunk {
-  Chunk(const HeadShape& s, int64_t n, MatrixLayout weight)
-      : rows(n),
-        logits({.m = n,
-                .n = s.vocab,
-                .k = s.width,
-                .in = s.dtype,
-                .out = s.dtype,
-                .b = weight,
-                .threads = s.threads}) {}
+  Chunk(const HeadShape& s, int64_t n, const OpSig& sig, const CpuContext& context)
+      : rows(n), logits(product_spec(s, n, sig.inputs[1], WeightUse::forward), context) {
+    if (sig.outputs.size() <= 2) return;
+    dx.emplace(product_spec(s, n, sig.inputs[2], WeightUse::input_grad), context);
+    dweight.emplace(WeightGradientSpec{n, s.vocab, s.width, s.dtype}, context);
+  }
   int64_t rows;
-  Product logits;
-  std::unique_ptr<Backward> backward;  // absent in head_loss
+  WeightProduct logits;
+  std::optional<WeightProduct> dx;
+  std::optional<WeightGradient> dweight;
 };
 
 struct HeadOperands {
@@ -84,15 +57,15 @@ struct HeadOperands {
 
 class LossHead {
  public:
-  LossHead(const OpSig& sig, const CpuContext& context) : kernels_(row_kernels(context.isa)) {
+  LossHead(const OpSig& sig, const CpuContext& context)
+      : kernels_(row_kernels(context.isa)), threads_(context.threads) {
     const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
-    const bool gradient = sig.outputs.size() > 2;
     const TensorType& x = sig.inputs[0];
-    shape_ = {x.shape[0] * x.shape[1], a.vocab, a.width, x.dtype, context.threads};
-    row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), gradient};
+    shape_ = {x.shape[0] * x.shape[1], a.vocab, a.width, x.dtype};
+    row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), sig.outputs.size() > 2};
     const int64_t rows = head_chunk_rows(shape_.rows, a.vocab, x.dtype);
-    full_ = make_chunk(sig, rows);
-    if (shape_.rows % rows != 0) tail_ = make_chunk(sig, shape_.rows % rows);
+    full_.emplace(shape_, rows, sig, context);
+    if (shape_.rows % rows != 0) tail_.emplace(shape_, shape_.rows % rows, sig, context);
   }
 
   void run(const HeadOperands& o) const {
@@ -110,15 +83,6 @@ class LossHead {
   }
 
  private:
-  std::unique_ptr<Chunk> make_chunk(const OpSig& sig, int64_t rows) const {
-    auto chunk =
-        std::make_unique<Chunk>(shape_, rows, weight_layout(sig.inputs[1], MatrixLayout::transposed));
-    if (row_.gradient)
-      chunk->backward =
-          std::make_unique<Backward>(shape_, rows, weight_layout(sig.inputs[2], MatrixLayout::row_major));
-    return chunk;
-  }
-
   void run_chunk(const Chunk& chunk, int64_t first, const HeadOperands& o, float* z_terms,
                  std::byte* free) const {
     const int32_t* targets = o.targets + first;
@@ -128,19 +92,15 @@ class LossHead {
       return;
     }
     std::byte* logits = free;
-    std::byte* packed = logits + head_logits_bytes(full_->rows, shape_.vocab, shape_.dtype);
-    std::byte* scratch = packed + packed_count(shape_.width, full_->rows, "forward") * size_of(shape_.dtype);
+    std::byte* scratch = logits + head_logits_bytes(full_->rows, shape_.vocab, shape_.dtype);
     const std::byte* x = o.x + first * x_bytes;
     chunk.logits.run({.a = x, .b = o.weight_forward, .c = logits, .scratch = scratch});
-    parallel_for(shape_.threads, chunk.rows, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(threads_, chunk.rows, 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) run_row(n, targets[n], logits, o.nll + first, z_terms + first);
     });
-    if (!chunk.backward) return;
-    const Backward& backward = *chunk.backward;
-    backward.dx.run({.a = logits, .b = o.weight_input_grad, .c = o.dx + first * x_bytes, .scratch = scratch});
-    if (o.dweight == nullptr) return;
-    if (backward.packs) backward.pack_x.run(x, packed);
-    backward.dweight.run({.a = logits, .b = backward.packs ? packed : x, .c = o.dweight, .scratch = scratch});
+    if (!chunk.dx) return;
+    chunk.dx->run({.a = logits, .b = o.weight_input_grad, .c = o.dx + first * x_bytes, .scratch = scratch});
+    if (o.dweight != nullptr) chunk.dweight->run(logits, x, o.dweight, scratch);
   }
 
   void run_row(int64_t n, int32_t target, std::byte* logits, float* nll, float* z_terms) const {
@@ -158,9 +118,10 @@ class LossHead {
   }
 
   RowKernels kernels_;
+  int threads_;
   HeadShape shape_;
   RowLossSpec row_;
-  std::unique_ptr<Chunk> full_, tail_;
+  std::optional<Chunk> full_, tail_;
 };
 
 }  // namespace
@@ -199,14 +160,11 @@ CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context) {
   const int64_t batch = x.shape[0], length = x.shape[1];
   // Last positions lie side by side only when there is one position per sequence.
   const int64_t rows = length == 1 ? batch : 1;
-  const auto product =
-      std::make_shared<Product>(ProductSpec{.m = rows,
-                                            .n = a.vocab,
-                                            .k = a.width,
-                                            .in = x.dtype,
-                                            .out = DType::f32,
-                                            .b = weight_layout(sig.inputs[1], MatrixLayout::transposed),
-                                            .threads = context.threads});
+  const WeightProductSpec spec{.weight = {a.vocab, a.width, x.dtype, WeightUse::forward},
+                               .rows = rows,
+                               .packed = is_packed(sig.inputs[1]),
+                               .out = DType::f32};
+  const auto product = std::make_shared<WeightProduct>(spec, context);
   const int64_t row_bytes = a.width * size_of(x.dtype);
   const auto cap = a.softcap != 0.0 ? row_kernels(context.isa).cap : nullptr;
   const auto softcap = static_cast<float>(a.softcap);

@@ -100,7 +100,7 @@ Cost cost_logits(const OpSig& sig) {
   return cost;
 }
 
-// Scratch: z-loss terms of all rows, a chunk's logits, a chunk's x laid out for the product, oneDNN's own.
+// Scratch: z-loss terms of all rows, a chunk's logits, the products' own.
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -108,9 +108,9 @@ int64_t scratch_loss(const OpSig& sig, int threads) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   const DType dtype = sig.inputs[0].dtype;
   const int64_t rows = rows_of(sig), chunk = head_chunk_rows(rows, a.vocab, dtype);
-  const int64_t product = product_scratch_bytes(std::max({a.width, a.vocab, chunk}), threads);
-  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) +
-         packed_count(a.width, chunk, "forward") * size_of(dtype) + product;
+  const int64_t product = std::max(product_scratch_bytes(std::max(a.width, a.vocab), threads),
+                                   weight_gradient_scratch_bytes(chunk, a.width, dtype, threads));
+  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) + product;
 }
 
 int64_t scratch_logits(const OpSig& sig, int threads) {
@@ -131,9 +131,10 @@ void gradient(GradientBuilder& builder) {
   builder.add_input_grad(0, made[2]);
 }
 
+// A product, the softmax over its results, and sums over those: the errors of all three add up.
 int64_t reduction_loss(const OpSig& sig) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
-  return std::max({a.width, a.vocab, rows_of(sig)});
+  return a.width + a.vocab + rows_of(sig);
 }
 int64_t reduction_logits(const OpSig& sig) { return unpack_attrs<HeadLogitsAttrs>(sig.attrs).width; }
 

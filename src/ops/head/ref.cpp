@@ -18,28 +18,31 @@ void row_logits(const float* x, const float* w, double softcap, int64_t width, s
   }
 }
 
-float log_sum_exp(const std::vector<float>& z) {
-  const float top = *std::max_element(z.begin(), z.end());
-  float sum = 0.0f;
+// In f64: the loss of a token is a small difference of large numbers.
+double log_sum_exp(const std::vector<float>& z) {
+  const double top = *std::max_element(z.begin(), z.end());
+  double sum = 0.0;
   for (const float value : z) sum += std::exp(value - top);
   return top + std::log(sum);
 }
 
 struct Gradients {
+  const float* weight = nullptr;  // that the gradient goes back through
   float* dx = nullptr;
   float* dweight = nullptr;
 };
 
 // d loss / d logit = p (1 + 2 z_loss lse) - [v = target], through the cap: times 1 - (z / cap)^2.
-void row_gradient(const HeadLossAttrs& a, const float* x, const float* w, std::vector<float>& z, float lse,
-                  int32_t target, const Gradients& out) {
-  const auto cap = static_cast<float>(a.softcap), weight = static_cast<float>(a.z_loss);
+void row_gradient(const HeadLossAttrs& a, const float* x, std::vector<float>& z, double lse, int32_t target,
+                  const Gradients& out) {
+  const auto cap = static_cast<float>(a.softcap);
   for (int64_t v = 0; v < a.vocab; ++v) {
     const float value = z[static_cast<size_t>(v)];
-    float d = std::exp(value - lse) * (1.0f + 2.0f * weight * lse) - (v == target ? 1.0f : 0.0f);
+    auto d = static_cast<float>(std::exp(value - lse) * (1.0 + 2.0 * a.z_loss * lse)) -
+             (v == target ? 1.0f : 0.0f);
     if (a.softcap != 0.0) d *= 1.0f - (value / cap) * (value / cap);
     for (int64_t c = 0; c < a.width; ++c) {
-      out.dx[c] += d * w[v * a.width + c];
+      out.dx[c] += d * out.weight[v * a.width + c];
       out.dweight[v * a.width + c] += d * x[c];
     }
   }
@@ -61,11 +64,11 @@ void loss_of_rows(const HeadLossAttrs& a, int64_t rows, const Operands& operands
     }
     if (targets[n] == kIgnoredTarget) continue;
     row_logits(x, w, a.softcap, a.width, z);
-    const float lse = log_sum_exp(z);
-    nll[n] = lse - z[static_cast<size_t>(targets[n])];
+    const double lse = log_sum_exp(z);
+    nll[n] = static_cast<float>(lse - z[static_cast<size_t>(targets[n])]);
     loss[0] += nll[n];
     loss[1] += a.z_loss * lse * lse;
-    if (out.dx != nullptr) row_gradient(a, x, w, z, lse, targets[n], row);
+    if (out.dx != nullptr) row_gradient(a, x, z, lse, targets[n], row);
   }
 }
 
@@ -78,7 +81,8 @@ void reference_head_loss(const OpSig& sig, const Operands& operands) {
 
 void reference_head_loss_grad(const OpSig& sig, const Operands& operands) {
   loss_of_rows(unpack_attrs<HeadLossAttrs>(sig.attrs), count(sig.outputs[1].shape), operands,
-               operands.in<int32_t>(3), {operands.out<float>(2), operands.out<float>(3)});
+               operands.in<int32_t>(3),
+               {operands.in<float>(2), operands.out<float>(2), operands.out<float>(3)});
 }
 
 void reference_head_logits(const OpSig& sig, const Operands& operands) {

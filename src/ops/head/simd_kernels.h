@@ -93,14 +93,14 @@ RowLoss row_loss(const RowLossSpec& spec, T* z, int32_t target) {
   }
   const double sum =
       spec.gradient ? exponentials_of<true>(spec, z, top) : exponentials_of<false>(spec, z, top);
-  const float lse = top + static_cast<float>(log(sum));
+  const double lse = static_cast<double>(top) + log(sum);
   if (spec.gradient) {
     const float at_target = get(z + target);
     const auto factor = static_cast<float>((1.0 + 2.0 * spec.z_loss * lse) / sum);
     scale_row(z, spec.vocab, factor);
     put(z + target, at_target * factor - hit_slope);
   }
-  return {lse - hit, spec.z_loss * lse * lse};
+  return {static_cast<float>(lse - static_cast<double>(hit)), static_cast<float>(spec.z_loss * lse * lse)};
 }
 
 void cap_row(float* z, int64_t n, float softcap) {

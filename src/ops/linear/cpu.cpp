@@ -1,10 +1,9 @@
-// Linear layers on oneDNN. Weights are read plain or as `pack` laid them out.
-#include <cstring>
+// Linear layers on the CPU's products; the bias gradient is a sum of columns of its own.
 #include <memory>
 
 #include "device/cpu/kernels.h"
-#include "device/cpu/onednn.h"
 #include "device/cpu/parallel.h"
+#include "device/cpu/weight_product.h"
 #include "ops/linear/column_sums.h"
 #include "ops/linear/linear.h"
 
@@ -13,116 +12,48 @@ namespace {
 
 int64_t rows_of(const TensorType& type) { return count(type.shape) / type.shape.back(); }
 
-// A packed operand of a machine that reads plain weights holds the plain weight.
-MatrixLayout weight_layout(const TensorType& weight, MatrixLayout plain) {
-  return is_packed(weight) && products_read_packed(weight.dtype) ? MatrixLayout::packed : plain;
-}
-
 ColumnSums column_sums(CpuIsa isa) {
   if (isa >= CpuIsa::avx512) return column_sums_avx512();
   return isa >= CpuIsa::avx2 ? column_sums_avx2() : column_sums_baseline();
 }
 
-// dW[O,I] += dY^T X, in blocks of rows that depend on the shape alone.
-class WeightGradient {
- public:
-  WeightGradient(const OpSig& sig, const CpuContext& context)
-      : attrs_(unpack_attrs<LinearGradWeightAttrs>(sig.attrs)),
-        dtype_(sig.inputs[0].dtype),
-        rows_(rows_of(sig.inputs[0])),
-        threads_(context.threads),
-        sums_(column_sums(context.isa)),
-        packs_(products_read_packed(dtype_)) {
-    const int64_t block = std::min(rows_, kWeightGradRows), tail = rows_ % block;
-    full_ = std::make_unique<Block>(block, attrs_, dtype_, packs_, threads_);
-    if (tail != 0) tail_ = std::make_unique<Block>(tail, attrs_, dtype_, packs_, threads_);
-  }
+// db[o] += sum_n dy[n,o]
+void add_bias_gradient(const OpSig& sig, const CpuContext& context, const Operands& operands) {
+  const ColumnSums sums = column_sums(context.isa);
+  const TensorType& dy = sig.inputs[1];
+  const int64_t rows = rows_of(dy), width = dy.shape.back();
+  parallel_for(context.threads, width, 64, [&](int64_t begin, int64_t end) {
+    if (dy.dtype == DType::f32)
+      sums.of_f32(operands.in<float>(1), rows, width, begin, end, operands.out<float>(1));
+    else
+      sums.of_bf16(operands.in<bf16>(1), rows, width, begin, end, operands.out<float>(1));
+  });
+}
 
-  void run(const Operands& operands) const {
-    const auto *x = operands.in<std::byte>(0), *dy = operands.in<std::byte>(1);
-    auto *dw = operands.out<float>(0), *db = operands.out<float>(1);
-    for (int64_t row = 0; row < rows_; row += full_->rows) {
-      const Block& block = rows_ - row < full_->rows ? *tail_ : *full_;
-      const std::byte* b = x + row * attrs_.in * size_of(dtype_);
-      std::byte* own = operands.scratch;
-      if (packs_) {
-        block.repack.run(b, operands.scratch);
-        b = operands.scratch;
-        own += packed_count(attrs_.in, block.rows, "forward") * size_of(dtype_);
-      }
-      block.product.run({.a = dy + row * attrs_.out * size_of(dtype_), .b = b, .c = dw, .scratch = own});
-    }
-    if (db != nullptr) add_bias(dy, db);
-  }
-
- private:
-  struct Block {
-    Block(int64_t n, const LinearGradWeightAttrs& a, DType dtype, bool packs, int threads)
-        : rows(n),
-          product({.m = a.out,
-                   .n = a.in,
-                   .k = n,
-                   .in = dtype,
-                   .out = DType::f32,
-                   .a = MatrixLayout::transposed,
-                   .b = packs ? MatrixLayout::packed : MatrixLayout::row_major,
-                   .accumulate = true,
-                   .threads = threads}),
-          repack({.k = n, .n = a.in, .dtype = dtype, .threads = threads}) {}
-    int64_t rows;
-    Product product;
-    Repack repack;
-  };
-
-  void add_bias(const std::byte* dy, float* db) const {
-    parallel_for(threads_, attrs_.out, 64, [&](int64_t begin, int64_t end) {
-      if (dtype_ == DType::f32)
-        sums_.of_f32(reinterpret_cast<const float*>(dy), rows_, attrs_.out, begin, end, db);
-      else
-        sums_.of_bf16(reinterpret_cast<const bf16*>(dy), rows_, attrs_.out, begin, end, db);
-    });
-  }
-
-  LinearGradWeightAttrs attrs_;
-  DType dtype_;
-  int64_t rows_;
-  int threads_;
-  ColumnSums sums_;
-  bool packs_;
-  std::unique_ptr<Block> full_, tail_;
-};
+std::shared_ptr<WeightProduct> make_product(const OpSig& sig, WeightUse use, const CpuContext& context) {
+  const auto attrs = unpack_attrs<LinearAttrs>(sig.attrs);
+  const WeightProductSpec spec{.weight = {attrs.out, attrs.in, sig.inputs[1].dtype, use},
+                               .rows = rows_of(sig.inputs[0]),
+                               .packed = is_packed(sig.inputs[1]),
+                               .bias = sig.inputs.size() > 2 && present(sig.inputs[2]),
+                               .out = sig.outputs[0].dtype};
+  // std::function copies its target: the copies share the primitives.
+  return std::make_shared<WeightProduct>(spec, context);
+}
 
 }  // namespace
 
 CpuKernel prepare_pack(const OpSig& sig, const CpuContext& context) {
   const TensorType& weight = sig.inputs[0];
-  if (!products_read_packed(weight.dtype)) {
-    const size_t bytes = static_cast<size_t>(bytes_of(weight));
-    return [bytes](const Operands& operands) { std::memcpy(operands.outputs[0], operands.inputs[0], bytes); };
-  }
   const bool forward = unpack_attrs<PackAttrs>(sig.attrs).use == "forward";
-  const int64_t out = weight.shape[0], in = weight.shape[1];
-  // std::function copies its target: the copies share the primitive.
-  const auto repack = std::make_shared<Repack>(
-      RepackSpec{.k = forward ? in : out,
-                 .n = forward ? out : in,
-                 .dtype = weight.dtype,
-                 .from = forward ? MatrixLayout::transposed : MatrixLayout::row_major,
-                 .threads = context.threads});
-  return [repack](const Operands& operands) { repack->run(operands.inputs[0], operands.outputs[0]); };
+  const WeightSpec spec{weight.shape[0], weight.shape[1], weight.dtype,
+                        forward ? WeightUse::forward : WeightUse::input_grad};
+  const auto packer = std::make_shared<WeightPacker>(spec, context);
+  return [packer](const Operands& operands) { packer->run(operands.inputs[0], operands.outputs[0]); };
 }
 
 CpuKernel prepare_linear(const OpSig& sig, const CpuContext& context) {
-  const auto attrs = unpack_attrs<LinearAttrs>(sig.attrs);
-  const auto product =
-      std::make_shared<Product>(ProductSpec{.m = rows_of(sig.inputs[0]),
-                                            .n = attrs.out,
-                                            .k = attrs.in,
-                                            .in = sig.inputs[0].dtype,
-                                            .out = sig.outputs[0].dtype,
-                                            .b = weight_layout(sig.inputs[1], MatrixLayout::transposed),
-                                            .bias = sig.inputs.size() > 2 && present(sig.inputs[2]),
-                                            .threads = context.threads});
+  const auto product = make_product(sig, WeightUse::forward, context);
   return [product](const Operands& operands) {
     product->run({.a = operands.inputs[0],
                   .b = operands.inputs[1],
@@ -133,15 +64,7 @@ CpuKernel prepare_linear(const OpSig& sig, const CpuContext& context) {
 }
 
 CpuKernel prepare_linear_grad_input(const OpSig& sig, const CpuContext& context) {
-  const auto attrs = unpack_attrs<LinearAttrs>(sig.attrs);
-  const auto product =
-      std::make_shared<Product>(ProductSpec{.m = rows_of(sig.inputs[0]),
-                                            .n = attrs.in,
-                                            .k = attrs.out,
-                                            .in = sig.inputs[0].dtype,
-                                            .out = sig.outputs[0].dtype,
-                                            .b = weight_layout(sig.inputs[1], MatrixLayout::row_major),
-                                            .threads = context.threads});
+  const auto product = make_product(sig, WeightUse::input_grad, context);
   return [product](const Operands& operands) {
     product->run({.a = operands.inputs[0],
                   .b = operands.inputs[1],
@@ -151,8 +74,14 @@ CpuKernel prepare_linear_grad_input(const OpSig& sig, const CpuContext& context)
 }
 
 CpuKernel prepare_linear_grad_weight(const OpSig& sig, const CpuContext& context) {
-  const auto gradient = std::make_shared<WeightGradient>(sig, context);
-  return [gradient](const Operands& operands) { gradient->run(operands); };
+  const auto attrs = unpack_attrs<LinearGradWeightAttrs>(sig.attrs);
+  const auto gradient = std::make_shared<WeightGradient>(
+      WeightGradientSpec{rows_of(sig.inputs[0]), attrs.out, attrs.in, sig.inputs[0].dtype}, context);
+  return [=](const Operands& operands) {
+    gradient->run(operands.inputs[1], operands.inputs[0], operands.out<float>(0), operands.scratch);
+    if (operands.outputs.size() > 1 && operands.outputs[1] != nullptr)
+      add_bias_gradient(sig, context, operands);
+  };
 }
 
 }  // namespace trireme

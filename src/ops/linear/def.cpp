@@ -18,6 +18,11 @@ int64_t product_scratch_bytes(int64_t k, int threads) {
   return threads * ((int64_t{2} << 20) + 1024 * std::min<int64_t>(k, 8192));
 }
 
+int64_t weight_gradient_scratch_bytes(int64_t rows, int64_t in, DType dtype, int threads) {
+  const int64_t block = std::min(rows, kWeightGradRows);
+  return product_scratch_bytes(block, threads) + packed_count(in, block, "forward") * size_of(dtype);
+}
+
 bool is_weight(const TensorType& weight, const LinearAttrs& attrs, const std::string& use) {
   if (is_packed(weight)) return weight.shape[0] == packed_count(attrs.out, attrs.in, use);
   return weight.shape == Shape{attrs.out, attrs.in};
@@ -104,7 +109,7 @@ Cost cost_grad_weight(const OpSig& sig) {
   return cost;
 }
 
-// Scratch: oneDNN's own per thread; for weight gradients also a block of x, laid out for the product.
+// Scratch
 
 int64_t scratch_forward(const OpSig& sig, int threads) {
   return product_scratch_bytes(unpack_attrs<LinearAttrs>(sig.attrs).in, threads);
@@ -116,9 +121,7 @@ int64_t scratch_grad_input(const OpSig& sig, int threads) {
 
 int64_t scratch_grad_weight(const OpSig& sig, int threads) {
   const auto a = unpack_attrs<LinearGradWeightAttrs>(sig.attrs);
-  const int64_t rows = std::min(rows_of(sig.inputs[0]), kWeightGradRows);
-  return product_scratch_bytes(rows, threads) +
-         packed_count(a.in, rows, "forward") * size_of(sig.inputs[0].dtype);
+  return weight_gradient_scratch_bytes(rows_of(sig.inputs[0]), a.in, sig.inputs[0].dtype, threads);
 }
 
 // Gradient

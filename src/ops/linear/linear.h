@@ -49,6 +49,9 @@ int64_t product_scratch_bytes(int64_t k, int threads);
 bool is_weight(const TensorType& weight, const LinearAttrs& attrs, const std::string& use);
 inline bool is_packed(const TensorType& weight) { return weight.shape.size() == 1; }
 
+// The same of a weight gradient, with a block of x laid out for the product.
+int64_t weight_gradient_scratch_bytes(int64_t rows, int64_t in, DType dtype, int threads);
+
 // Weight gradients are summed over this many rows of x at a time.
 inline constexpr int64_t kWeightGradRows = 1024;
 
