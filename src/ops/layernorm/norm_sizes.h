@@ -20,7 +20,7 @@ inline std::vector<NormSize> norm_sizes() {
           {"tail", {1, 7, 33}},
           {"toy", {2, 64, 64}},
           {"chunks", {3, 89, 100}},
-          {"many_chunks", {2, 2100, 17}},
+          {"many_chunks", {2, 1100, 17}},
           {"gpt2_124m", {4, 1024, 768}, false, true},
           {"llama3_8b", {1, 2048, 4096}, false, true}};
 }
