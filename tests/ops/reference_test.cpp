@@ -16,7 +16,7 @@ class Reference : public testing::TestWithParam<std::string_view> {};
 // Realistic sizes are for the benchmark; those cheap enough for a plain loop are checked as well.
 bool too_long(const OpDef& def, const OpVariant& v) {
   const Cost operands = traffic(v.sig);  // the cost of a look-up leaves out most of its table
-  return def.cost(v.sig).flops > 100'000'000 || operands.bytes_read + operands.bytes_written > 32'000'000;
+  return def.cost(v.sig).flops > 30'000'000 || operands.bytes_read + operands.bytes_written > 2'000'000;
 }
 
 bool is_half(const OpVariant& v) {
