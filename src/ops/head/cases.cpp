@@ -1,6 +1,8 @@
 // Shapes for the head: vocabularies with tails, ignored targets, z-loss, softcap; and GPT-2's.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ops/head/head.h"
 
 namespace trireme {
@@ -21,6 +23,11 @@ std::vector<Size> sizes() {
 
 InputFill targets_fill(const Size& s) {
   return {.kind = InputFill::Kind::ids, .limit = s.vocab, .ignore = true};
+}
+
+// Logits of size 1: in bf16 they are stored rounded.
+InputFill weight_fill(const Size& s) {
+  return {.kind = InputFill::Kind::normal, .scale = 1.0f / std::sqrt(static_cast<float>(s.width))};
 }
 
 OpCase make(const Size& s, const char* kind) {
@@ -44,7 +51,7 @@ std::vector<OpCase> head_loss_cases() {
   for (const Size& s : sizes()) {
     OpCase& c = cases.emplace_back(make(s, "head_loss"));
     c.inputs = {x_type(s), weight_type(s), targets_type(s)};
-    c.fills = {{}, {}, targets_fill(s)};
+    c.fills = {{}, weight_fill(s), targets_fill(s)};
     c.finite_difference = s.vocab < 10;
   }
   return cases;
@@ -55,7 +62,7 @@ std::vector<OpCase> head_loss_grad_cases() {
   for (const Size& s : sizes()) {
     OpCase& c = cases.emplace_back(make(s, "head_loss_grad"));
     c.inputs = {x_type(s), weight_type(s), weight_type(s), targets_type(s)};
-    c.fills = {{}, {}, {}, targets_fill(s)};
+    c.fills = {{}, weight_fill(s), weight_fill(s), targets_fill(s)};
   }
   return cases;
 }
@@ -66,6 +73,7 @@ std::vector<OpCase> head_logits_cases() {
     OpCase& c = cases.emplace_back(make(s, "head_logits"));
     c.attrs = pack_attrs(HeadLogitsAttrs{s.vocab, s.width, s.softcap});
     c.inputs = {x_type(s), weight_type(s)};
+    c.fills = {{}, weight_fill(s)};
   }
   return cases;
 }
