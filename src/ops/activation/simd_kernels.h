@@ -25,7 +25,7 @@ struct GeluTanh {
     const F32x16 gate = splat(1.0f) / (splat(1.0f) + power);
     return {bounded, square, gate, power * gate};
   }
-  TRIREME_SIMD static F32x16 value(const F32x16& x) { return x * parts(x).gate; }
+  TRIREME_SIMD static F32x16 value(const F32x16& x) { return max(splat(-8.0f), x) * parts(x).gate; }
   TRIREME_SIMD static F32x16 slope(const F32x16& x) {
     const Parts p = parts(x);
     const F32x16 inner = fma(p.square, splat(3 * kScale * kCubic), splat(kScale));
