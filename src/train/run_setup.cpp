@@ -1,6 +1,10 @@
 // The start of a run, step by step.
 #include "train/run_setup.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "compile/memory_report.h"
 #include "io/store/directory_store.h"
@@ -10,6 +14,28 @@
 #include "train/weights.h"
 
 namespace trireme {
+namespace {
+
+enum class Decayed : uint8_t { yes, no };
+
+// "layers.3.attn.qkv.weight" -> "layers.*.attn.qkv.weight": equal blocks have equal parameters.
+std::string without_layer(const std::string& name) {
+  if (!name.starts_with("layers.")) return name;
+  return "layers.*" + name.substr(name.find('.', std::string("layers.").size()));
+}
+
+std::string parameter_names(const Model& model, Decayed decayed) {
+  std::vector<std::string> names;
+  for (const ParamSpec& param : model.params) {
+    const std::string name = without_layer(param.name);
+    if (param.decay == (decayed == Decayed::yes) &&
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
+}
+
+}  // namespace
 
 RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
     : spec(run_spec),
@@ -68,13 +94,9 @@ void RunSetup::describe() {
     for (const std::string& line : eval_set->data().describe(0)) log.debug("{}", line);
   log.info("model: {} parameters, {}", parameter_count(compiled.model),
            spec.model.tie_embeddings ? "tied" : "untied");
-  std::string decayed, kept;
-  for (const ParamSpec& param : compiled.model.params) {
-    std::string& list = param.decay ? decayed : kept;
-    list += (list.empty() ? "" : " ") + param.name;
-  }
-  log.debug("weight decay {} on: {}", spec.optimizer.weight_decay, decayed);
-  log.debug("no weight decay on: {}", kept);
+  log.info("weight decay {} on {}", spec.optimizer.weight_decay,
+           parameter_names(compiled.model, Decayed::yes));
+  log.info("no weight decay on {}", parameter_names(compiled.model, Decayed::no));
   log.info("{}", memory_summary(compiled.program));
   log.info("step: {} sequences of {} tokens in {} micro-batches; {} threads on {}", spec.batch.sequences,
            spec.data.seq_len, micro_batches_per_step(spec), threads, device->name());
