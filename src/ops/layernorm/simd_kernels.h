@@ -25,6 +25,7 @@ TRIREME_SIMD float sum_lanes(int64_t width, const F& f) {
   F32x16 sums[4] = {};
   int64_t i = 0;
   for (; i + 4 * kLanes <= width; i += 4 * kLanes)
+#pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) sums[k] += f(i + k * kLanes, int64_t{kLanes});
   for (; i + kLanes <= width; i += kLanes) sums[0] += f(i, int64_t{kLanes});
   if (i < width) sums[1] += f(i, width - i);
@@ -88,13 +89,11 @@ TRIREME_SIMD RowTerms row_terms(const NormBackward& c, int64_t row) {
   const T* weight = static_cast<const T*>(c.weight);
   const float inverse_width = 1.0f / static_cast<float>(c.width);
   RowTerms t{kKind == NormKind::layer ? c.mean[row] : 0.0f, c.rstd[row], 0.0f, 0.0f};
-  F32x16 plain = simd::zero();
+  const auto g = [&](int64_t i, int64_t n) { return simd::load(dy + i, n) * simd::load(weight + i, n); };
+  if constexpr (kKind == NormKind::layer) t.m1 = sum_lanes(c.width, g) * inverse_width;
   const float along = sum_lanes(c.width, [&](int64_t i, int64_t n) {
-    const F32x16 g = simd::load(dy + i, n) * simd::load(weight + i, n);
-    if constexpr (kKind == NormKind::layer) plain += g;
-    return g * (simd::load(x + i, n) - splat(t.mean));  // dy is 0 behind the end
+    return g(i, n) * (simd::load(x + i, n) - splat(t.mean));  // g is 0 behind the end
   });
-  t.m1 = sum(plain) * inverse_width;
   t.m2 = along * t.rstd * inverse_width;
   return t;
 }
