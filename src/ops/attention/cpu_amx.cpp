@@ -54,10 +54,6 @@ template <bool kMask, bool kCap>
 void soften(const TileScoreRule& rule, const Column& c, const Limits& limit, int64_t key_begin) {
   const __m512 factor = _mm512_set1_ps(rule.factor);
   const __m512 top = raise(c, highest<kMask, kCap>(rule, c, limit, key_begin) * factor);
-  const __m512i lanes = _mm512_or_si512(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-      _mm512_slli_epi32(_mm512_set_epi32(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16),
-                        16));
   __m512 sum[4] = {_mm512_load_ps(c.sum), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
   for (int64_t j = 0; j < c.keys; j += 4) {
     __m512 p[4];
@@ -67,10 +63,8 @@ void soften(const TileScoreRule& rule, const Column& c, const Limits& limit, int
       if (kMask) p[i] = _mm512_maskz_mov_ps(visible_to(limit, key_begin + j + i), p[i]);
       sum[i] += p[i];
     }
-    const auto low = (__m512i)_mm512_cvtne2ps_pbh(p[1], p[0]),
-               high = (__m512i)_mm512_cvtne2ps_pbh(p[3], p[2]);
-    _mm512_store_si512(c.weights + j * 16, _mm512_permutexvar_epi16(lanes, low));
-    _mm512_store_si512(c.weights + j * 16 + 32, _mm512_permutexvar_epi16(lanes, high));
+    _mm512_store_si512(c.weights + j * 16, pair_rows(p[0], p[1]));
+    _mm512_store_si512(c.weights + j * 16 + 32, pair_rows(p[2], p[3]));
   }
   _mm512_store_ps(c.sum, (sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
@@ -96,16 +90,17 @@ void write_out(const FlashForward<bf16>& task, const Part& part, const ForwardBu
   const int64_t D = pad32(task.in.head_dim), end = smaller(part.queries, task.query_end - part.begin);
   for (int64_t q = 0; q < end; q += 16) {
     const __m512 sum = _mm512_load_ps(b.sum + q);
-    const __mmask16 seen = _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_GT_OQ);
+    const __mmask16 seen = _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_NLE_UQ);  // NaN stays
     const __m512 inverse = _mm512_maskz_div_ps(seen, _mm512_set1_ps(1.0f), sum);
+    const __m512 lse = _mm512_fmadd_ps(_mm512_load_ps(b.top + q), _mm512_set1_ps(kLn2), log_rough(sum));
+    const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
+    const int64_t rows = smaller(16, end - q);
+    _mm512_mask_storeu_ps(task.lse + part.head * task.lse_head + part.begin + q,
+                          static_cast<__mmask16>((1u << rows) - 1u), _mm512_mask_mov_ps(nothing, seen, lse));
     bf16* y = task.y + (part.begin + q) * task.y_row + part.head * task.y_head;
-    for (int64_t d = 0; d < task.in.head_dim; d += 16)
-      write_transposed(b.out + q * D + d * 16, inverse, smaller(16, end - q),
-                       {y + d, task.y_row, smaller(16, task.in.head_dim - d)});
-    for (int64_t i = 0; i < smaller(16, end - q); ++i) {
-      float* lse = task.lse + part.head * task.lse_head + part.begin + q + i;
-      *lse = b.sum[q + i] > 0.0f ? (b.top[q + i] * kLn2 + __builtin_logf(b.sum[q + i])) : -__builtin_inff();
-    }
+    for (int64_t d = 0; d < task.in.head_dim; d += 32)
+      write_transposed(b.out + q * D + d * 16, inverse, rows,
+                       {y + d, task.y_row, smaller(32, task.in.head_dim - d)});
   }
 }
 
@@ -119,10 +114,10 @@ void forward_part(const FlashForward<bf16>& task, const Part& part, const Forwar
     _mm512_store_ps(b.top + q, _mm512_set1_ps(kNoTop));
     _mm512_store_ps(b.sum + q, _mm512_setzero_ps());
   }
-  for (int64_t i = 0; i < queries * D; i += 16) _mm512_store_ps(b.out + i, _mm512_setzero_ps());
   fill_span(in.mask, part.begin, queries, *b.span);
   const int64_t key_end = pad32(smaller(in.mask.key_rows, int64_t{b.span->highest_last} + 1));
   const TileScoreRule rule = tile_rule(in.scale, in.softcap);
+  bool onto = false;
   for (int64_t key = b.span->lowest_first / kForwardKeys * kForwardKeys; key < key_end; key += kForwardKeys) {
     const int64_t keys = smaller(kForwardKeys, key_end - key);
     const int64_t key_tiles = keys / 16, query_tiles = queries / 16;
@@ -130,8 +125,10 @@ void forward_part(const FlashForward<bf16>& task, const Part& part, const Forwar
              {b.q, kTile, D / 32 * kTile}, key_tiles, query_tiles, D / 32, false);
     soften_block(rule, b, queries, key, keys, D);
     multiply({b.out, kTile, D / 16 * kTile}, {b.v + key * D, kTile, D / 16 * kTile},
-             {b.weights, kTile, key_tiles / 2 * kTile}, D / 16, query_tiles, key_tiles / 2, true);
+             {b.weights, kTile, key_tiles / 2 * kTile}, D / 16, query_tiles, key_tiles / 2, onto);
+    onto = true;
   }
+  if (!onto) clear(b.out, queries * D);
   write_out(task, part, b);
 }
 

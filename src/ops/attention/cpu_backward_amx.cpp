@@ -112,9 +112,9 @@ void write_dq(const FlashBackward<bf16>& task, int64_t head, const BackwardBuffe
   const __m512 scale = _mm512_set1_ps(task.in.scale);
   for (int64_t i = task.query_begin; i < task.query_end; i += 16) {
     bf16* out = task.dq + i * task.in.q_row + head * task.in.q_head;
-    for (int64_t d = 0; d < task.in.head_dim; d += 16)
+    for (int64_t d = 0; d < task.in.head_dim; d += 32)
       write_transposed(b.dq + i * D + d * 16, scale, smaller(16, task.query_end - i),
-                       {out + d, task.in.q_row, smaller(16, task.in.head_dim - d)});
+                       {out + d, task.in.q_row, smaller(32, task.in.head_dim - d)});
   }
 }
 
@@ -122,15 +122,12 @@ void write_dq(const FlashBackward<bf16>& task, int64_t head, const BackwardBuffe
 void write_rows(const FlashBackward<bf16>& task, const float* sums, float factor, bf16* out) {
   const int64_t D = pad32(task.in.head_dim);
   for (int64_t j = task.key_begin; j < task.key_end; ++j)
-    for (int64_t d = 0; d < task.in.head_dim; d += 16) {
+    for (int64_t d = 0; d < task.in.head_dim; d += 32) {
       const float* row = sums + j / 16 * 16 * D + d * 16 + j % 16 * 16;
-      write_row(_mm512_load_ps(row) * _mm512_set1_ps(factor),
-                {out + d, task.in.kv_row, smaller(16, task.in.head_dim - d)}, j);
+      const __m512 low = _mm512_load_ps(row), high = _mm512_load_ps(row + kTileFloats);
+      write_row(low * _mm512_set1_ps(factor), high * _mm512_set1_ps(factor),
+                {out + d, task.in.kv_row, smaller(32, task.in.head_dim - d)}, j);
     }
-}
-
-void clear(float* x, int64_t n) {
-  for (int64_t i = 0; i < n; i += 16) _mm512_store_ps(x + i, _mm512_setzero_ps());
 }
 
 void pack_queries(const FlashBackward<bf16>& task, int64_t head, const BackwardBuffers<Bits>& b) {

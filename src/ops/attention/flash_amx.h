@@ -14,27 +14,37 @@ void flash_backward_amx(const FlashBackward<bf16>& task, void* scratch);
 namespace {
 
 // Blocks; multiples of 32 and at most kQueryRows x kKeyRows.
-inline constexpr int64_t kForwardQueries = 64, kForwardKeys = 128;
-inline constexpr int64_t kBackwardQueries = 64, kBackwardKeys = 64;
+inline constexpr int64_t kForwardQueries = 32, kForwardKeys = 64;
+inline constexpr int64_t kBackwardQueries = 64, kBackwardKeys = 128;
+
+inline void clear(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) _mm512_store_ps(x + i, _mm512_setzero_ps());
+}
 
 struct TargetRows {
   bf16* at = nullptr;
-  int64_t stride = 0, width = 0;  // width: at most 16
+  int64_t stride = 0, width = 0;  // width: at most 32
 };
 
-[[gnu::always_inline]] inline void write_row(__m512 x, const TargetRows& to, int64_t row) {
-  const auto narrow = (__m256i)_mm512_cvtneps_pbh(x);
-  const auto lanes = static_cast<__mmask16>((1u << to.width) - 1u);
-  _mm256_mask_storeu_epi16(to.at + row * to.stride, lanes, narrow);
+// 32 columns of a row.
+[[gnu::always_inline]] inline void write_row(__m512 low, __m512 high, const TargetRows& to, int64_t row) {
+  const auto narrow = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+  if (to.width == 32)
+    _mm512_storeu_si512(to.at + row * to.stride, narrow);
+  else
+    _mm512_mask_storeu_epi16(to.at + row * to.stride, (1u << to.width) - 1u, narrow);
 }
 
-// A result tile [16 dims, 16 queries] times `factor` per query, to `rows` rows of queries.
-inline void write_transposed(const float* tile, __m512 factor, int64_t rows, const TargetRows& to) {
-  __m512i r[16];
+// Two result tiles [32 dims, 16 queries] times `factor` per query, to `rows` rows of queries.
+inline void write_transposed(const float* tiles, __m512 factor, int64_t rows, const TargetRows& to) {
+  __m512i low[16], high[16];
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) r[i] = (__m512i)(_mm512_load_ps(tile + i * 16) * factor);
-  transpose(r);
-  for (int64_t i = 0; i < rows; ++i) write_row((__m512)r[i], to, i);
+  for (int i = 0; i < 16; ++i) low[i] = (__m512i)(_mm512_load_ps(tiles + i * 16) * factor);
+  transpose(low);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) high[i] = (__m512i)(_mm512_load_ps(tiles + kTileFloats + i * 16) * factor);
+  transpose(high);
+  for (int64_t i = 0; i < rows; ++i) write_row((__m512)low[i], (__m512)high[i], to, i);
 }
 
 }  // namespace
