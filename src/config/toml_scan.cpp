@@ -38,7 +38,7 @@ CodePoint decode_utf8(std::string_view text) {
 
 // "[" or "[[" at `at`, then blanks: does a key follow, or the "]" or end that toml++ has a message for?
 bool key_follows(std::string_view text, size_t at) {
-  at = text.find_first_not_of('[', at);
+  at += text.substr(at, 2) == "[[" ? 2 : 1;
   at = text.find_first_not_of(" \t", at);
   if (at == std::string_view::npos) return true;
   const char c = text[at];
@@ -48,7 +48,8 @@ bool key_follows(std::string_view text, size_t at) {
 
 bool first_on_its_line(std::string_view text, size_t at) {
   const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
-  return before == std::string_view::npos || text[before] == '\n';
+  return before == std::string_view::npos ||
+         std::string_view("\n\v\f\r").find(text[before]) != std::string_view::npos;
 }
 
 class Scanner {

@@ -118,7 +118,7 @@ TEST(Parse, TomlErrorsNameLineAndColumn) {
 }
 
 TEST(Parse, TableHeadersWithoutAName) {
-  for (const char* header : {"[,]", "[\x0e]", " [ = 3", "[[\t.]]"})
+  for (const char* header : {"[,]", "[\x0e]", " [ = 3", "[[\t.]]", "[[[a]]]"})
     EXPECT_EQ(error_of(std::string("a = 1\n") + header),
               "a.toml:2: not TOML: a table's [ that no name follows")
         << header;
