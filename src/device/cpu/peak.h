@@ -4,8 +4,9 @@
 
 namespace trireme {
 
-// FLOP/s of the best of a few products of 1536 x 1536 x 1536 in `dtype` with a plain operand layout; takes
-// some tens of milliseconds.
+// FLOP/s of `threads` threads in products of `dtype` with packed weights: the best that one thread reaches by
+// its own CPU time in some tens of milliseconds, times the threads. Other programs on the machine hardly
+// change it.
 double measure_product_rate(DType dtype, int threads);
 
 }  // namespace trireme
