@@ -16,7 +16,7 @@ std::span<const std::string_view> names_of_values(Packing);
 // One set of a mixture. A plain list of paths in the config is a single set with weight 1.
 struct DataSet {
   std::vector<std::string> paths;  // globs, at least one
-  double weight = 1.0;             // share of the sequences, relative to the other sets' weights; > 0
+  double weight = 1.0;             // share of the sequences, relative to the other sets' weights; 0: none
   bool operator==(const DataSet&) const = default;
 };
 

@@ -25,9 +25,9 @@ template <class Data, class Visit>
 void data_fields(Data& d, Visit&& visit) {
   visit(d.train, Field{.key = "train",
                        .by_default = "required",
-                       .range = above(0),
+                       .range = at_least(0),
                        .meaning = "globs of token shards, or a mixture [{path = \"a/*.bin\", weight = 0.7}, "
-                                  "...]; path may be a list"});
+                                  "...]; path may be a list; a set of weight 0 is left out"});
   visit(d.val, Field{.key = "val", .meaning = "globs of token shards for validation; none: no validation"},
         std::vector<std::string>{});
   visit(d.seq_len, Field{.key = "seq_len",

@@ -79,6 +79,8 @@ void resolve_data(RawConfig& raw) {
     fail_key(raw, "data.train", "names no shards; write it like [\"shards/train*.bin\"]");
   double total = 0;
   for (const DataSet& set : *data.train) total += set.weight;
+  if (total == 0)
+    fail_key(raw, "data.train", "has no set with a weight above 0; weights are relative, use ones around 1");
   if (total > 1e300)
     fail_key(raw, "data.train",
              "has weights whose sum is not finite; weights are relative, use ones around 1");

@@ -156,7 +156,10 @@ TEST(Resolve, Ranges) {
   EXPECT_EQ(error_with({"run.peak_flops=0"}),
             "--set: run.peak_flops = 0.0 must be above 0 and at most 1e+24");
   EXPECT_EQ(error_with({"lr.min_ratio=1.5"}), "--set: lr.min_ratio = 1.5 must be from 0 to 1");
-  EXPECT_THAT(error_with({"data.train=[{path = \"a\", weight = 0}]"}), HasSubstr("must be above 0"));
+  EXPECT_THAT(error_with({"data.train=[{path = \"a\", weight = -1}]"}), HasSubstr("must be at least 0"));
+  EXPECT_THAT(error_with({"data.train=[{path = \"a\", weight = 0}]"}),
+              HasSubstr("no set with a weight above 0"));
+  EXPECT_EQ(with({"data.train=[{path=\"a\",weight=0},{path=\"b\"}]"}).data.train[0].weight, 0);
   EXPECT_THAT(error_with({"data.train=[]"}), HasSubstr("data.train = [] names no shards"));
   EXPECT_THAT(error_with({"data.train=[{path=\"a\",weight=1e308},{path=\"b\",weight=1e308}]"}),
               HasSubstr("whose sum is not finite"));
