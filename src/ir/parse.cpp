@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/text.h"
@@ -24,14 +25,7 @@ struct BodyReader {
 
   std::vector<ValueId> id_list(std::string_view text) const {
     std::vector<ValueId> list;
-    while (!text.empty()) {
-      const size_t comma = text.find(',');
-      std::string_view name = text.substr(0, comma);
-      while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
-      while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-      list.push_back(id(name));
-      text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    }
+    for (const std::string_view name : reader.list(text)) list.push_back(id(name));
     return list;
   }
 
@@ -39,12 +33,12 @@ struct BodyReader {
     if (text == "partial") return {Placement::Kind::partial, 0};
     if (!text.starts_with("shard(") || !text.ends_with(")"))
       reader.fail(fmt::format("'{}' is no placement", text));
-    return {Placement::Kind::shard, static_cast<int32_t>(reader.integer(text.substr(6, text.size() - 7)))};
+    return {Placement::Kind::shard, reader.index(text.substr(6, text.size() - 7))};
   }
 
   void value() {
     Value value;
-    value.name = reader.until(':');
+    value.name = reader.name(reader.until(':'));
     const std::string_view role = reader.word();
     bool known = false;
     for (int r = 0; r <= static_cast<int>(ValueRole::local); ++r) {
@@ -61,7 +55,9 @@ struct BodyReader {
                        : pair.starts_with("ep=") ? 2
                                                  : -1;
       if (axis < 0) reader.fail(fmt::format("'{}' is no placement", pair));
-      value.placements.axes[static_cast<size_t>(axis)] = placement(pair.substr(3));
+      Placement& place = value.placements.axes[static_cast<size_t>(axis)];
+      if (place != Placement{}) reader.fail(fmt::format("{} is there twice", pair.substr(0, 2)));
+      place = placement(pair.substr(3));
     }
     const ValueId next(static_cast<int64_t>(values.size()));
     if (!ids.emplace(value.name, next).second)
@@ -69,9 +65,8 @@ struct BodyReader {
     values.push_back(std::move(value));
   }
 
-  AttrValue attr(std::string_view text) const {
-    if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-      return std::string(text.substr(1, text.size() - 2));
+  // A double is known by its '.' or 'e', or by the 'n' of inf and nan.
+  AttrValue number(std::string_view text) const {
     if (text.find_first_of(".en") == std::string_view::npos) return reader.integer(text);
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -80,16 +75,17 @@ struct BodyReader {
     return number;
   }
 
-  Attrs attrs(std::string_view text) const {
+  // "a=1, b="text"}", the '{' being taken.
+  Attrs attrs() const {
     Attrs attrs;
-    while (!text.empty()) {
-      const size_t comma = text.find(", ");
-      const std::string_view pair = text.substr(0, comma);
-      const size_t equals = pair.find('=');
-      if (equals == std::string_view::npos) reader.fail(fmt::format("'{}' is no attribute", pair));
-      attrs.entries.emplace_back(std::string(pair.substr(0, equals)), attr(pair.substr(equals + 1)));
-      text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 2);
-    }
+    do {
+      std::string name(reader.name(reader.until('=')));
+      if (attrs.find(name) != nullptr) reader.fail(fmt::format("attribute '{}' is there twice", name));
+      if (reader.at_line_end()) reader.fail(fmt::format("attribute '{}' has no value", name));
+      AttrValue value = reader.next_is('"') ? AttrValue(reader.quoted()) : number(reader.before(',', '}'));
+      attrs.entries.emplace_back(std::move(name), std::move(value));
+    } while (reader.take(','));
+    if (!reader.take('}')) reader.fail("'}' is missing");
     return attrs;
   }
 
@@ -97,12 +93,10 @@ struct BodyReader {
   Op op() const {
     Op op;
     op.outputs = id_list(reader.until('='));
-    op.kind = reader.until('(');
+    op.kind = reader.name(reader.until('('));
     op.inputs = id_list(reader.until(')'));
-    if (!reader.at_line_end()) {
-      reader.until('{');
-      op.attrs = attrs(reader.until('}'));
-    }
+    if (reader.take('{')) op.attrs = attrs();
+    reader.finish_line();
     return op;
   }
 };
@@ -111,11 +105,15 @@ struct BodyReader {
 
 Code read_code(LineReader& reader) {
   Code code;
-  code.name = reader.rest();
+  code.name = reader.word();
+  reader.finish_line();
   BodyReader body{reader, code.values};
   while (reader.next_line()) {
     const std::string_view word = reader.word();
-    if (word == "end") return code;
+    if (word == "end") {
+      reader.finish_line();
+      return code;
+    }
     if (word == "value") {
       body.value();
     } else if (word == "prepare") {
@@ -135,23 +133,30 @@ Code read_code(LineReader& reader) {
 Code parse_code(std::string_view text) {
   LineReader reader(text);
   if (!reader.next_line() || reader.word() != "code") reader.fail("'code NAME' is missing");
-  return read_code(reader);
+  Code code = read_code(reader);
+  reader.finish_text();
+  return code;
 }
 
 Graph parse_graph(std::string_view text) {
   LineReader reader(text);
   if (!reader.next_line() || reader.word() != "graph") reader.fail("'graph NAME' is missing");
   Graph graph;
-  graph.name = reader.rest();
+  graph.name = reader.word();
+  reader.finish_line();
   BodyReader body{reader, graph.values};
+  bool returned = false;
   while (reader.next_line()) {
     const std::string_view word = reader.word();
-    if (word == "end") return graph;
+    if (word == "end") {
+      reader.finish_text();
+      return graph;
+    }
     if (word == "value") {
       body.value();
     } else if (word == "op") {
       graph.ops.push_back(body.op());
-    } else if (word == "return") {
+    } else if (word == "return" && !std::exchange(returned, true)) {
       graph.outputs = body.id_list(reader.rest());
     } else {
       reader.fail(fmt::format("'{}' does not belong into a graph", word));

@@ -1,4 +1,5 @@
-// Text to Program.
+// Text to Program. Every number that refers to another entry is held to what is there, so that a parsed
+// Program can be walked; whether it is sound is lower/check.h's to say.
 #include <algorithm>
 
 #include "base/error.h"
@@ -8,23 +9,6 @@
 namespace trireme {
 namespace {
 
-Location location(const LineReader& reader, std::string_view text) {
-  const size_t plus = text.find('+');
-  if (!text.starts_with("b") || plus == std::string_view::npos)
-    reader.fail(fmt::format("'{}' is no location", text));
-  return {BufferId(reader.integer(text.substr(1, plus - 1))), reader.integer(text.substr(plus + 1))};
-}
-
-std::vector<Location> locations(const LineReader& reader, std::string_view text) {
-  std::vector<Location> list;
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    list.push_back(location(reader, text.substr(0, comma)));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return list;
-}
-
 // The enumerator of E below `count` that is called `name`.
 template <class E>
 E named(const LineReader& reader, std::string_view name, int count) {
@@ -33,158 +17,270 @@ E named(const LineReader& reader, std::string_view name, int count) {
   reader.fail(fmt::format("'{}' is unknown", name));
 }
 
-Action read_action(LineReader& reader) {
-  Action action;
-  action.kind = named<ActionKind>(reader, reader.word(), static_cast<int>(ActionKind::optimizer) + 1);
-  action.stream = named<Stream>(reader, reader.word(), 2);
-  while (!reader.at_line_end()) {
-    const std::string_view pair = reader.word();
-    const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) reader.fail(fmt::format("'{}' has no '='", pair));
-    const std::string_view key = pair.substr(0, equals), value = pair.substr(equals + 1);
-    const auto buffer = [&] { return BufferId(reader.integer(value.substr(1))); };
+class ProgramReader {
+ public:
+  explicit ProgramReader(std::string_view text) : reader_(text) {}
+
+  Program read() {
+    read_head();
+    while (reader_.next_line()) {
+      const std::string_view word = reader_.word();
+      if (word == "end") {
+        reader_.finish_text();
+        finish();
+        return std::move(program_);
+      }
+      read_entry(word);
+      reader_.finish_line();
+    }
+    reader_.fail("'end' is missing");
+  }
+
+ private:
+  void read_head() {
+    if (!reader_.next_line() || reader_.word() != "program") reader_.fail("'program NAME' is missing");
+    program_.name = reader_.quoted();
+    program_.rank = reader_.index(reader_.value_of("rank"));
+    program_.threads = reader_.index(reader_.value_of("threads"));
+    program_.batch_bytes = size_of_key("batch_bytes");
+    program_.memory.arena_bytes = size_of_key("arena_bytes");
+    program_.scalars = optional_buffer("scalars");
+    program_.result = optional_buffer("result");
+    reader_.finish_line();
+  }
+
+  void read_entry(std::string_view word) {
+    if (word == "batch") {
+      read_batch_field();
+    } else if (word == "group") {
+      read_group();
+    } else if (word == "param") {
+      read_param();
+    } else if (word == "code") {
+      program_.codes.push_back(read_code(reader_));
+      program_.layouts.emplace_back();
+    } else if (word.starts_with("layout") && !program_.codes.empty()) {
+      read_layout(word);
+    } else if (word == "unit") {
+      read_unit();
+    } else if (word == "timeline") {
+      Timeline timeline;
+      timeline.name = reader_.word();
+      timeline.micro_batches = reader_.index(reader_.value_of("micro_batches"));
+      program_.timelines.push_back(std::move(timeline));
+    } else if (word == "action" && !program_.timelines.empty()) {
+      read_action();
+    } else if (word == "buffer") {
+      read_buffer();
+    } else {
+      reader_.fail(fmt::format("'{}' does not belong into a program here", word));
+    }
+  }
+
+  void read_batch_field() {
+    BatchField field;
+    field.name = reader_.word();
+    field.type = reader_.type(reader_.word());
+    field.offset = size_of_key("offset");
+    program_.batch.push_back(std::move(field));
+  }
+
+  void read_group() {
+    ParamGroup group;
+    group.name = reader_.word();
+    group.elements = size_of_key("elements");
+    group.master = optional_buffer("master");
+    group.moment1 = optional_buffer("moment1");
+    group.moment2 = optional_buffer("moment2");
+    program_.groups.push_back(std::move(group));
+  }
+
+  void read_param() {
+    Param param;
+    param.name = reader_.word();
+    param.shape = reader_.type(fmt::format("f32[{}]", reader_.value_of("shape"))).shape;
+    param.group = GroupId(reader_.index(reader_.value_of("group")));
+    there(param.group.index, program_.groups.size(), "group");
+    param.offset = size_of_key("offset");
+    param.decay = reader_.integer_of("decay") != 0;
+    program_.params.push_back(std::move(param));
+  }
+
+  // Of the code that stands last.
+  void read_layout(std::string_view word) {
+    const Code& code = program_.codes.back();
+    CodeLayout& layout = program_.layouts.back();
+    if (word == "layout") {
+      layout.saved_bytes = size_of_key("saved");
+      layout.held_bytes = size_of_key("held");
+      layout.offset = reader_.integers(reader_.value_of("offsets"));
+      as_many(layout.offset.size(), code.values.size(), "offsets");
+      return;
+    }
+    if (!word.starts_with("layout.")) reader_.fail(fmt::format("'{}' is no layout", word));
+    const auto section = named<Section>(reader_, word.substr(7), kSections);
+    const auto s = static_cast<size_t>(section);
+    layout.workspace_bytes[s] = size_of_key("workspace");
+    layout.scratch[s] = reader_.integers(reader_.value_of("scratch"));
+    as_many(layout.scratch[s].size(), ops_of(code, section).size(), "scratch offsets");
+  }
+
+  void read_unit() {
+    Unit unit;
+    unit.name = reader_.word();
+    unit.code = CodeId(reader_.index(reader_.value_of("code")));
+    there(unit.code.index, program_.codes.size(), "code");
+    const std::vector<Value>& values = program_.code(unit.code).values;
+    unit.bound.resize(values.size());
+    size_t at = 0;  // bound values are printed in the order of the code's
+    while (!reader_.at_line_end()) {
+      const auto [name, value] = pair(reader_.word());
+      while (at < values.size() && values[at].name != name) ++at;
+      if (at == values.size()) reader_.fail(fmt::format("the code has no value '{}' here", name));
+      unit.bound[at++] = location(value);
+    }
+    program_.units.push_back(std::move(unit));
+  }
+
+  void read_action() {
+    Timeline& timeline = program_.timelines.back();
+    Action action;
+    std::vector<std::string_view> seen;
+    action.kind = named<ActionKind>(reader_, reader_.word(), static_cast<int>(ActionKind::optimizer) + 1);
+    action.stream = named<Stream>(reader_, reader_.word(), 2);
+    while (!reader_.at_line_end()) {
+      const auto [key, value] = pair(reader_.word());
+      if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        reader_.fail(fmt::format("{}= is there twice", key));
+      seen.push_back(key);
+      read_action_part(action, key, value);
+    }
+    if (action.unit.valid())
+      there(action.unit.index, program_.units.size(), "unit");
+    else if (action.kind != ActionKind::load)
+      reader_.fail("unit=... is missing");
+    if (action.micro_batch >= 0 || action.kind == ActionKind::load)
+      there(action.micro_batch, static_cast<size_t>(timeline.micro_batches), "micro-batch");
+    for (const ActionId id : action.waits) there(id.index, timeline.actions.size(), "earlier action");
+    timeline.actions.push_back(std::move(action));
+  }
+
+  void read_action_part(Action& action, std::string_view key, std::string_view value) {
     if (key == "unit")
-      action.unit = UnitId(reader.integer(value));
+      action.unit = UnitId(reader_.index(value));
     else if (key == "mb")
-      action.micro_batch = static_cast<int32_t>(reader.integer(value));
+      action.micro_batch = reader_.index(value);
     else if (key == "waits")
-      for (const int64_t id : reader.integers(value)) action.waits.push_back(ActionId(id));
+      for (const std::string_view id : reader_.list(value)) action.waits.emplace_back(reader_.index(id));
     else if (key == "workspace")
-      action.workspace = buffer();
+      action.workspace = buffer(value);
     else if (key == "saved")
-      action.saved = buffer();
+      action.saved = buffer(value);
     else if (key == "held")
-      action.held = buffer();
+      action.held = buffer(value);
     else if (key == "batch")
-      action.batch = buffer();
+      action.batch = buffer(value);
     else if (key == "in")
-      action.inputs = locations(reader, value);
+      action.inputs = locations(value);
     else if (key == "out")
-      action.outputs = locations(reader, value);
+      action.outputs = locations(value);
     else if (key == "in_grad")
-      action.input_grads = locations(reader, value);
+      action.input_grads = locations(value);
     else if (key == "out_grad")
-      action.output_grads = locations(reader, value);
+      action.output_grads = locations(value);
     else
-      reader.fail(fmt::format("'{}' does not belong into an action", key));
+      reader_.fail(fmt::format("'{}' does not belong into an action", key));
   }
-  return action;
-}
 
-void read_layout(LineReader& reader, std::string_view word, CodeLayout& layout) {
-  if (word == "layout") {
-    layout.saved_bytes = reader.integer_of("saved");
-    layout.held_bytes = reader.integer_of("held");
-    layout.offset = reader.integers(reader.value_of("offsets"));
-    return;
+  void read_buffer() {
+    Buffer buffer;
+    buffer.name = reader_.word();
+    buffer.cls = named<BufferClass>(reader_, reader_.word(), kBufferClasses);
+    buffer.bytes = size_of_key("bytes");
+    buffer.offset = reader_.integer_of("offset");
+    buffer.timeline = reader_.index_of("timeline");
+    buffer.first = ActionId(reader_.index_of("first"));
+    buffer.last = ActionId(reader_.index_of("last"));
+    size_t actions = 0;
+    if (buffer.timeline >= 0) {
+      there(buffer.timeline, program_.timelines.size(), "timeline");
+      actions = program_.timelines[static_cast<size_t>(buffer.timeline)].actions.size();
+    }
+    if (buffer.first.valid()) there(buffer.first.index, actions, "action");
+    if (buffer.last.valid()) there(buffer.last.index, actions, "action");
+    if (buffer.first.valid() != buffer.last.valid() || buffer.first > buffer.last)
+      reader_.fail("first and last are no span of actions");
+    program_.memory.buffers.push_back(std::move(buffer));
   }
-  const auto section = static_cast<size_t>(named<Section>(reader, word.substr(7), kSections));
-  layout.workspace_bytes[section] = reader.integer_of("workspace");
-  layout.scratch[section] = reader.integers(reader.value_of("scratch"));
-}
 
-Unit read_unit(LineReader& reader, const std::vector<Code>& codes) {
-  Unit unit;
-  unit.name = reader.word();
-  unit.code = CodeId(reader.integer_of("code"));
-  if (unit.code.index < 0 || static_cast<size_t>(unit.code.index) >= codes.size())
-    reader.fail("no such code");
-  const std::vector<Value>& values = codes[static_cast<size_t>(unit.code.index)].values;
-  unit.bound.resize(values.size());
-  size_t at = 0;  // bound values are printed in the order of the code's
-  while (!reader.at_line_end()) {
-    const std::string_view pair = reader.word();
-    const std::string_view name = pair.substr(0, pair.rfind('='));
-    while (at < values.size() && values[at].name != name) ++at;
-    if (at == values.size()) reader.fail(fmt::format("the code has no value '{}' here", name));
-    unit.bound[at] = location(reader, pair.substr(name.size() + 1));
+  // --- references -----------------------------------------------------------------------------------------
+
+  void there(int32_t index, size_t count, std::string_view what) const {
+    if (index < 0 || static_cast<size_t>(index) >= count) reader_.fail(fmt::format("no {} {}", what, index));
   }
-  return unit;
-}
 
-Buffer read_buffer(LineReader& reader) {
-  Buffer buffer;
-  buffer.name = reader.word();
-  buffer.cls = named<BufferClass>(reader, reader.word(), kBufferClasses);
-  buffer.bytes = reader.integer_of("bytes");
-  buffer.offset = reader.integer_of("offset");
-  buffer.timeline = static_cast<int32_t>(reader.integer_of("timeline"));
-  buffer.first = ActionId(reader.integer_of("first"));
-  buffer.last = ActionId(reader.integer_of("last"));
-  return buffer;
-}
+  void as_many(size_t given, size_t wanted, std::string_view what) const {
+    if (given != wanted) reader_.fail(fmt::format("{} {} for {} entries of the code", given, what, wanted));
+  }
 
-ParamGroup read_group(LineReader& reader) {
-  ParamGroup group;
-  group.name = reader.word();
-  group.elements = reader.integer_of("elements");
-  group.master = BufferId(reader.integer_of("master"));
-  group.moment1 = BufferId(reader.integer_of("moment1"));
-  group.moment2 = BufferId(reader.integer_of("moment2"));
-  return group;
-}
+  std::pair<std::string_view, std::string_view> pair(std::string_view word) const {
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos) reader_.fail(fmt::format("'{}' has no '='", word));
+    return {word.substr(0, equals), word.substr(equals + 1)};
+  }
 
-Param read_param(LineReader& reader) {
-  Param param;
-  param.name = reader.word();
-  param.shape = reader.integers(reader.value_of("shape"));
-  param.group = GroupId(reader.integer_of("group"));
-  param.offset = reader.integer_of("offset");
-  param.decay = reader.integer_of("decay") != 0;
-  return param;
-}
+  int64_t size_of_key(std::string_view key) {
+    const int64_t size = reader_.integer_of(key);
+    if (size < 0) reader_.fail(fmt::format("{} is negative", key));
+    return size;
+  }
 
-void read_head(LineReader& reader, Program& program) {
-  if (!reader.next_line() || reader.word() != "program") reader.fail("'program NAME' is missing");
-  program.name = reader.word();
-  program.rank = static_cast<int32_t>(reader.integer_of("rank"));
-  program.threads = static_cast<int32_t>(reader.integer_of("threads"));
-  program.batch_bytes = reader.integer_of("batch_bytes");
-  program.memory.arena_bytes = reader.integer_of("arena_bytes");
-  program.scalars = BufferId(reader.integer_of("scalars"));
-  program.result = BufferId(reader.integer_of("result"));
-}
+  // Buffers stand last in the text: what refers to them is held to their number at the end.
+  BufferId buffer_number(int32_t index) {
+    if (index > highest_buffer_) {
+      highest_buffer_ = index;
+      highest_buffer_line_ = reader_.line_number();
+    }
+    return BufferId(index);
+  }
+
+  BufferId optional_buffer(std::string_view key) { return buffer_number(reader_.index_of(key)); }
+
+  BufferId buffer(std::string_view text) {
+    if (!text.starts_with("b")) reader_.fail(fmt::format("'{}' is no buffer", text));
+    return buffer_number(reader_.index(text.substr(1)));
+  }
+
+  Location location(std::string_view text) {
+    const size_t plus = text.find('+');
+    if (plus == std::string_view::npos) reader_.fail(fmt::format("'{}' is no location", text));
+    Location location{buffer(text.substr(0, plus)), reader_.integer(text.substr(plus + 1))};
+    if (location.offset < 0) reader_.fail(fmt::format("'{}' has a negative offset", text));
+    return location;
+  }
+
+  std::vector<Location> locations(std::string_view text) {
+    std::vector<Location> list;
+    for (const std::string_view entry : reader_.list(text)) list.push_back(location(entry));
+    return list;
+  }
+
+  void finish() const {
+    if (highest_buffer_ >= static_cast<int64_t>(program_.memory.buffers.size()))
+      reader_.fail_at(highest_buffer_line_, fmt::format("no buffer {}", highest_buffer_));
+    for (size_t c = 0; c < program_.codes.size(); ++c)
+      if (program_.layouts[c].offset.size() != program_.codes[c].values.size())
+        reader_.fail(fmt::format("code {} has no layout", program_.codes[c].name));
+  }
+
+  LineReader reader_;
+  Program program_;
+  int32_t highest_buffer_ = -1;
+  int64_t highest_buffer_line_ = 0;
+};
 
 }  // namespace
 
-Program parse_program(std::string_view text) {
-  LineReader reader(text);
-  Program program;
-  read_head(reader, program);
-  while (reader.next_line()) {
-    const std::string_view word = reader.word();
-    if (word == "end") return program;
-    if (word == "batch") {
-      BatchField field;
-      field.name = reader.word();
-      field.type = reader.type(reader.word());
-      field.offset = reader.integer_of("offset");
-      program.batch.push_back(std::move(field));
-    } else if (word == "group") {
-      program.groups.push_back(read_group(reader));
-    } else if (word == "param") {
-      program.params.push_back(read_param(reader));
-    } else if (word == "code") {
-      program.codes.push_back(read_code(reader));
-      program.layouts.emplace_back();
-    } else if (word.starts_with("layout") && !program.layouts.empty()) {
-      read_layout(reader, word, program.layouts.back());
-    } else if (word == "unit") {
-      program.units.push_back(read_unit(reader, program.codes));
-    } else if (word == "timeline") {
-      Timeline timeline;
-      timeline.name = reader.word();
-      timeline.micro_batches = static_cast<int32_t>(reader.integer_of("micro_batches"));
-      program.timelines.push_back(std::move(timeline));
-    } else if (word == "action" && !program.timelines.empty()) {
-      program.timelines.back().actions.push_back(read_action(reader));
-    } else if (word == "buffer") {
-      program.memory.buffers.push_back(read_buffer(reader));
-    } else {
-      reader.fail(fmt::format("'{}' does not belong into a program", word));
-    }
-  }
-  reader.fail("'end' is missing");
-}
+Program parse_program(std::string_view text) { return ProgramReader(text).read(); }
 
 }  // namespace trireme

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/line_reader.h"
 #include "ir/text.h"
 
 namespace trireme {
@@ -11,7 +12,7 @@ namespace {
 // A double must not read back as an integer.
 std::string attr_text(const AttrValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
-  if (const auto* s = std::get_if<std::string>(&value)) return '"' + *s + '"';
+  if (const auto* s = std::get_if<std::string>(&value)) return in_quotes(*s);
   std::string text = fmt::format("{}", std::get<double>(value));
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;

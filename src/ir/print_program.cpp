@@ -1,6 +1,7 @@
 // A Program to text: a line per entry, numbered where others refer to it by number.
 #include <fmt/format.h>
 
+#include "ir/line_reader.h"
 #include "ir/text.h"
 
 namespace trireme {
@@ -68,8 +69,8 @@ std::string unit_text(const Unit& unit, const Code& code) {
 
 std::string to_text(const Program& p) {
   std::string text = fmt::format(
-      "program {} rank={} threads={} batch_bytes={} arena_bytes={} scalars={} result={}\n", p.name, p.rank,
-      p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
+      "program {} rank={} threads={} batch_bytes={} arena_bytes={} scalars={} result={}\n", in_quotes(p.name),
+      p.rank, p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)
