@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "ops/attention/flash_span.h"
 
 // g++ 12 warns of the undefined register that its own intrinsics pass and never read.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -147,6 +148,7 @@ struct SourceRows {
   int64_t stride = 0, rows = 0, width = 0;
   [[gnu::always_inline]] __m512i load(int64_t row, int64_t column) const {  // 32 elements
     const int64_t left = row < rows ? width - column : 0;
+    if (left > 0) ask_for(at + column, stride, row, rows);
     if (left >= 32) return _mm512_loadu_si512(at + row * stride + column);
     if (left <= 0) return _mm512_setzero_si512();
     return _mm512_maskz_loadu_epi16((1u << left) - 1u, at + row * stride + column);

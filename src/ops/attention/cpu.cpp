@@ -1,7 +1,6 @@
 // The CPU kernels of attention, attention_grad and cached_attention.
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "device/cpu/kernels.h"
 #include "device/cpu/parallel.h"
@@ -19,49 +18,6 @@ void run_tasks(int threads, int64_t n, const Task& task) {
     for (int64_t slot = begin; slot < end; ++slot)
       for (int64_t i = next++; i < n; i = next++) task(i, slot);
   });
-}
-
-struct Problem {
-  AttentionAttrs a;
-  float scale = 1.0f;
-  int64_t first_key(int64_t t, const int32_t* doc_start) const {
-    return std::max<int64_t>(
-        {0, doc_start != nullptr ? doc_start[t] : 0, a.window > 0 ? t - a.window + 1 : 0});
-  }
-};
-
-template <class T>
-float dot(const T* x, const T* y, int64_t n) {
-  float sum = 0.0f;
-  for (int64_t i = 0; i < n; ++i) sum += to_float(x[i]) * to_float(y[i]);
-  return sum;
-}
-
-template <class T>
-float score(const Problem& p, const T* q, const T* k, float* slope) {
-  const float x = dot(q, k, p.a.head_dim) * p.scale, cap = static_cast<float>(p.a.softcap);
-  *slope = 1.0f;
-  if (cap == 0.0f) return x;
-  const float t = std::tanh(x / cap);
-  *slope = 1.0f - t * t;
-  return cap * t;
-}
-
-template <class T>
-float attend(const Problem& p, const T* q, const T* k, const T* v, int64_t stride, int64_t first,
-             int64_t last, float* weights, T* y) {
-  float top = -INFINITY, sum = 0.0f, slope = 0.0f;
-  for (int64_t s = first; s <= last; ++s) {
-    weights[s] = score(p, q, k + s * stride, &slope);
-    top = std::max(top, weights[s]);
-  }
-  for (int64_t s = first; s <= last; ++s) sum += weights[s] = std::exp(weights[s] - top);
-  for (int64_t d = 0; d < p.a.head_dim; ++d) {
-    float out = 0.0f;
-    for (int64_t s = first; s <= last; ++s) out += weights[s] * to_float(v[s * stride + d]);
-    y[d] = from_float<T>(out / sum);
-  }
-  return top + std::log(sum);
 }
 
 template <class T>
@@ -82,7 +38,7 @@ FlashKernels<bf16> choose(CpuIsa isa) {
 struct Layout {
   AttentionAttrs a;
   int64_t B = 0, T = 0, W = 0, D = 0, group = 0;
-  explicit Layout(const OpSig& sig) : a(unpack_attrs<AttentionAttrs>(sig.attrs)) {
+  Layout(const OpSig& sig, const AttentionAttrs& attrs) : a(attrs) {
     B = sig.inputs[0].shape[0], T = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
     group = a.heads / a.kv_heads;
   }
@@ -129,7 +85,7 @@ int64_t parts_for(const Layout& l, int threads) {
 
 template <class T>
 CpuKernel forward(const OpSig& sig, const CpuContext& context) {
-  const Layout l(sig);
+  const Layout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
   const FlashKernels<T> kernels = choose<T>(context.isa);
   const int64_t parts = parts_for(l, context.threads);
   const int64_t slot_bytes = flash_forward_slot_bytes(l.T, l.T, l.D);
@@ -149,7 +105,7 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
 // instead of five, each sum still in the same order.
 template <class T>
 CpuKernel backward(const OpSig& sig, const CpuContext& context) {
-  const Layout l(sig);
+  const Layout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
   const FlashKernels<T> kernels = choose<T>(context.isa);
   const int64_t parts = parts_for(l, context.threads), kinds = parts > 1 ? 2 : 1;
   const int64_t slot_bytes = flash_backward_slot_bytes(l.T, l.T, l.D);
@@ -175,29 +131,78 @@ CpuKernel backward(const OpSig& sig, const CpuContext& context) {
   };
 }
 
+// The caches [B, S, K*D] of one call.
+template <class T>
+struct Caches {
+  T *k = nullptr, *v = nullptr;
+  int64_t rows = 0, width = 0, length = 0;  // S, K*D, positions so far
+  int64_t at(const Layout& l, int64_t pair) const {
+    return l.sequence(pair) * rows * width + pair % l.a.kv_heads * l.D;
+  }
+};
+
+template <class T>
+void append(const Layout& l, const T* qkv, const Caches<T>& caches) {
+  for (int64_t row = 0; row < l.B * l.T; ++row) {
+    const T* k = qkv + row * l.W + l.a.heads * l.D;
+    const int64_t to = (row / l.T * caches.rows + caches.length + row % l.T) * caches.width;
+    std::copy(k, k + caches.width, caches.k + to);
+    std::copy(k + caches.width, k + 2 * caches.width, caches.v + to);
+  }
+}
+
+// The new rows of one key head as queries at offset `length` to the whole cache.
+template <class T>
+FlashForward<T> prefill(const Layout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t pair) {
+  FlashForward<T> task{.in = l.inputs(qkv, nullptr, pair)};
+  task.in.k = caches.k + caches.at(l, pair), task.in.v = caches.v + caches.at(l, pair);
+  task.in.kv_row = caches.width;
+  task.in.mask.key_rows = caches.length + l.T, task.in.mask.offset = caches.length;
+  task.y = y + l.y_at(pair), task.y_row = l.a.heads * l.D, task.y_head = l.D;
+  task.query_end = l.T;
+  return task;
+}
+
+// New row `t` of query head `head`, counted over all sequences.
+template <class T>
+FlashDecode<T> decode(const Layout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t head, int64_t t) {
+  const int64_t b = head / l.a.heads, h = head % l.a.heads, row = b * l.T + t;
+  const int64_t last = caches.length + t,
+                first = l.a.window > 0 ? std::max<int64_t>(0, last - l.a.window + 1) : 0;
+  const int64_t from = caches.at(l, b * l.a.kv_heads + h / l.group) + first * caches.width;
+  return {.q = qkv + row * l.W + h * l.D,
+          .k = caches.k + from,
+          .v = caches.v + from,
+          .kv_row = caches.width,
+          .keys = last - first + 1,
+          .head_dim = l.D,
+          .scale = static_cast<float>(score_scale(l.a)),
+          .softcap = static_cast<float>(l.a.softcap),
+          .y = y + (row * l.a.heads + h) * l.D};
+}
+
 template <class T>
 CpuKernel cached(const OpSig& sig, const CpuContext& context) {
   const auto c = unpack_attrs<CachedAttentionAttrs>(sig.attrs);
-  const AttentionAttrs a = c.attention;
-  const Problem p{a, static_cast<float>(score_scale(a))};
-  const int64_t B = sig.inputs[0].shape[0], rows = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
-  const int64_t S = c.context, row = a.kv_heads * D;
-  return [=](const Operands& o) {
-    const int64_t length = o.in<int32_t>(1)[0];
-    CHECK(length >= 0 && length + rows <= S, "length {} + {} rows, context {}", length, rows, S);
-    for (int64_t b = 0; b < B; ++b)
-      for (int64_t t = 0; t < rows; ++t) {
-        const T* k = o.in<T>(0) + (b * rows + t) * W + a.heads * D;
-        std::copy(k, k + row, o.out<T>(1) + (b * S + length + t) * row);
-        std::copy(k + row, k + 2 * row, o.out<T>(2) + (b * S + length + t) * row);
+  const Layout l(sig, c.attention);
+  const FlashKernels<T> kernels = choose<T>(context.isa);
+  const int64_t slot_bytes = cached_slot_bytes(l.T, c.context, l.D);
+  return [=, threads = context.threads, rows = c.context](const Operands& o) {
+    const Caches<T> caches{o.out<T>(1), o.out<T>(2), rows, l.a.kv_heads * l.D, o.in<int32_t>(1)[0]};
+    CHECK(caches.length >= 0 && caches.length + l.T <= rows, "length {} + {} rows, context {}", caches.length,
+          l.T, rows);
+    const T* qkv = o.in<T>(0);
+    append(l, qkv, caches);
+    if (l.T >= kFlashRows)
+      return run_tasks(threads, l.B * l.a.kv_heads, [&](int64_t pair, int64_t slot) {
+        kernels.forward(prefill(l, qkv, caches, o.out<T>(0), pair), o.scratch + slot * slot_bytes);
+      });
+    run_tasks(threads, l.B * l.a.heads, [&](int64_t head, int64_t slot) {
+      for (int64_t t = 0; t < l.T; ++t) {
+        FlashDecode<T> task = decode(l, qkv, caches, o.out<T>(0), head, t);
+        task.weights = reinterpret_cast<float*>(o.scratch + slot * slot_bytes);
+        kernels.decode(task);
       }
-    run_tasks(context.threads, B * a.heads, [&](int64_t i, int64_t slot) {
-      const int64_t b = i / a.heads, h = i % a.heads, kv = h / (a.heads / a.kv_heads);
-      float* weights = reinterpret_cast<float*>(o.scratch + slot * cached_slot_bytes(S));
-      for (int64_t t = 0; t < rows; ++t)
-        attend(p, o.in<T>(0) + (b * rows + t) * W + h * D, o.out<T>(1) + b * S * row + kv * D,
-               o.out<T>(2) + b * S * row + kv * D, row, p.first_key(length + t, nullptr), length + t, weights,
-               o.out<T>(0) + ((b * rows + t) * a.heads + h) * D);
     });
   };
 }

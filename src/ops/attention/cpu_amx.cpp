@@ -95,8 +95,10 @@ void write_out(const FlashForward<bf16>& task, const Part& part, const ForwardBu
     const __m512 lse = _mm512_fmadd_ps(_mm512_load_ps(b.top + q), _mm512_set1_ps(kLn2), log_rough(sum));
     const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
     const int64_t rows = smaller(16, end - q);
-    _mm512_mask_storeu_ps(task.lse + part.head * task.lse_head + part.begin + q,
-                          static_cast<__mmask16>((1u << rows) - 1u), _mm512_mask_mov_ps(nothing, seen, lse));
+    if (task.lse != nullptr)
+      _mm512_mask_storeu_ps(task.lse + part.head * task.lse_head + part.begin + q,
+                            static_cast<__mmask16>((1u << rows) - 1u),
+                            _mm512_mask_mov_ps(nothing, seen, lse));
     bf16* y = task.y + (part.begin + q) * task.y_row + part.head * task.y_head;
     for (int64_t d = 0; d < task.in.head_dim; d += 32)
       write_transposed(b.out + q * D + d * 16, inverse, rows,
@@ -148,6 +150,6 @@ void forward_task(const FlashForward<bf16>& task, void* scratch) {
 
 }  // namespace
 
-FlashKernels<bf16> flash_bf16_amx() { return {forward_task, flash_backward_amx}; }
+FlashKernels<bf16> flash_bf16_amx() { return {forward_task, flash_backward_amx, flash_bf16_avx512().decode}; }
 
 }  // namespace trireme

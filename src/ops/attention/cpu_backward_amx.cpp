@@ -26,6 +26,10 @@ void fill_statistics(const FlashBackward<bf16>& task, int64_t head, const Backwa
     b.lse[i] = -kNoTop, b.delta[i] = 0.0f;
     if (i >= task.query_end) continue;
     const int64_t at = i * task.y_row + head * task.y_head;
+    for (int64_t d = 0; d < task.in.head_dim; d += 32) {
+      ask_for(task.y + head * task.y_head + d, task.y_row, i, task.query_end);
+      ask_for(task.dy + head * task.y_head + d, task.y_row, i, task.query_end);
+    }
     b.lse[i] = task.lse[head * task.lse_head + i] * kLog2E;
     b.delta[i] = dot(task.y + at, task.dy + at, task.in.head_dim);
   }
@@ -124,6 +128,7 @@ void write_rows(const FlashBackward<bf16>& task, const float* sums, float factor
   for (int64_t j = task.key_begin; j < task.key_end; ++j)
     for (int64_t d = 0; d < task.in.head_dim; d += 32) {
       const float* row = sums + j / 16 * 16 * D + d * 16 + j % 16 * 16;
+      ask_for(out + d, task.in.kv_row, j, task.key_end);
       const __m512 low = _mm512_load_ps(row), high = _mm512_load_ps(row + kTileFloats);
       write_row(low * _mm512_set1_ps(factor), high * _mm512_set1_ps(factor),
                 {out + d, task.in.kv_row, smaller(32, task.in.head_dim - d)}, j);

@@ -131,7 +131,8 @@ int64_t scratch_attention_grad(const OpSig& sig, int threads) {
 }
 
 int64_t scratch_cached_attention(const OpSig& sig, int threads) {
-  return threads * cached_slot_bytes(unpack_attrs<CachedAttentionAttrs>(sig.attrs).context);
+  const auto a = unpack_attrs<CachedAttentionAttrs>(sig.attrs);
+  return threads * cached_slot_bytes(sig.inputs[0].shape[1], a.context, a.attention.head_dim);
 }
 
 void gradient_attention(GradientBuilder& builder) {

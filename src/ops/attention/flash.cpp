@@ -13,6 +13,9 @@ int64_t flash_backward_slot_bytes(int64_t query_rows, int64_t key_rows, int64_t 
   return carve(buffers, nullptr, query_rows, key_rows, head_dim);
 }
 
-int64_t cached_slot_bytes(int64_t context) { return (4 * context + 63) / 64 * 64; }
+int64_t cached_slot_bytes(int64_t query_rows, int64_t context, int64_t head_dim) {
+  const int64_t weights = (4 * context + 63) / 64 * 64;
+  return query_rows < kFlashRows ? weights : flash_forward_slot_bytes(query_rows, context, head_dim);
+}
 
 }  // namespace trireme

@@ -38,7 +38,7 @@ struct FlashForward {
   FlashInputs<T> in;
   T* y = nullptr;
   int64_t y_row = 0, y_head = 0;
-  float* lse = nullptr;
+  float* lse = nullptr;  // null: not wanted
   int64_t lse_head = 0;
   int64_t query_begin = 0, query_end = 0;  // multiples of kFlashBlock, or the end
 };
@@ -57,10 +57,21 @@ struct FlashBackward {
   int64_t key_begin = 0, key_end = 0;
 };
 
+// One query head over `keys` rows of a cache: y = softmax(scores) v.
+template <class T>
+struct FlashDecode {
+  const T *q = nullptr, *k = nullptr, *v = nullptr;
+  int64_t kv_row = 0, keys = 0, head_dim = 0;
+  float scale = 1.0f, softcap = 0.0f;
+  float* weights = nullptr;  // scratch: keys, rounded up to 16
+  T* y = nullptr;
+};
+
 template <class T>
 struct FlashKernels {
   void (*forward)(const FlashForward<T>& task, void* scratch) = nullptr;
   void (*backward)(const FlashBackward<T>& task, void* scratch) = nullptr;
+  void (*decode)(const FlashDecode<T>& task) = nullptr;
 };
 
 // cpu_NAME.cpp each.

@@ -16,6 +16,8 @@ void fill_statistics(const FlashBackward<T>& task, int64_t head, const BackwardB
     simd::F32x16 sum = simd::zero();
     for (int64_t d = 0; d < task.in.head_dim; d += simd::kLanes) {
       const int64_t left = task.in.head_dim - d;
+      ask_for(task.y + head * task.y_head + d, task.y_row, i, task.query_end);
+      ask_for(task.dy + head * task.y_head + d, task.y_row, i, task.query_end);
       sum = simd::fma(simd::load(task.y + at + d, left), simd::load(task.dy + at + d, left), sum);
     }
     b.lse[i] = task.lse[head * task.lse_head + i];
@@ -86,6 +88,10 @@ template <class T>
 void write_dkv(const FlashBackward<T>& task, const BackwardBuffers<float>& b) {
   const int64_t D = pad32(task.in.head_dim);
   for (int64_t j = task.key_begin; j < task.key_end; ++j) {
+    for (int64_t d = 0; d < task.in.head_dim; d += simd::kLanes) {
+      ask_for(task.dk + d, task.in.kv_row, j, task.key_end);
+      ask_for(task.dv + d, task.in.kv_row, j, task.key_end);
+    }
     narrow_row(b.dk + j * D, task.in.head_dim, task.in.scale, task.dk + j * task.in.kv_row);
     narrow_row(b.dv + j * D, task.in.head_dim, 1.0f, task.dv + j * task.in.kv_row);
   }

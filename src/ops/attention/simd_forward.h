@@ -67,8 +67,9 @@ void write_block(const FlashForward<T>& task, int64_t head, int64_t begin, int64
     const float sum = b.sum[i], inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
     T* y = task.y + (begin + i) * task.y_row + head * task.y_head;
     narrow_column(b.out + i, queries, D, inverse, y);
-    task.lse[head * task.lse_head + begin + i] =
-        sum > 0.0f ? b.top[i] + __builtin_logf(sum) : -__builtin_inff();
+    if (task.lse != nullptr)
+      task.lse[head * task.lse_head + begin + i] =
+          sum > 0.0f ? b.top[i] + __builtin_logf(sum) : -__builtin_inff();
   }
 }
 

@@ -77,6 +77,7 @@ void widen_rows(const T* x, int64_t stride, int64_t head_dim, int64_t rows, int6
   for (int64_t i = 0; i < padded; ++i)
     for (int64_t d = 0; d < width; d += simd::kLanes) {
       const int64_t left = i < rows ? head_dim - d : 0;
+      if (left > 0) ask_for(x + d, stride, i, rows);
       const simd::F32x16 lanes = left > 0 ? simd::load(x + i * stride + d, left) : simd::zero();
       simd::store(out + i * width + d, lanes);
     }
@@ -89,6 +90,7 @@ void widen_columns(const T* x, int64_t stride, int64_t head_dim, int64_t rows, i
   for (int64_t i = 0; i < padded; ++i)
     for (int64_t d = 0; d < width; d += simd::kLanes) {
       const int64_t left = i < rows ? head_dim - d : 0;
+      if (left > 0) ask_for(x + d, stride, i, rows);
       float lanes[simd::kLanes];
       simd::store(lanes, left > 0 ? simd::load(x + i * stride + d, left) : simd::zero());
       for (int64_t lane = 0; lane < simd::kLanes; ++lane) out[(d + lane) * padded + i] = lanes[lane];
