@@ -3,6 +3,9 @@
 
 #include "device/cpu/simd.h"
 
+// g++ 12 takes the undefined operand inside its own shuffle intrinsics for a mistake of ours.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+
 namespace trireme::tiles {
 namespace {
 
