@@ -14,9 +14,11 @@ int64_t head_logits_bytes(int64_t chunk_rows, int64_t vocab, DType dtype) {
 }
 
 int64_t head_chunk_rows(int64_t rows, int64_t vocab, DType dtype) {
-  constexpr int64_t kChunkBytes = int64_t{32} << 20;
-  const int64_t fitting = kChunkBytes / (vocab * size_of(dtype)) / 32 * 32;
-  return std::min(rows, std::max<int64_t>(32, fitting));
+  // Every chunk reads and writes the whole f32 gradient of the weight once, so few chunks are fast ones.
+  constexpr int64_t kChunkBytes = int64_t{104} << 20;
+  const int64_t fitting = std::max<int64_t>(32, kChunkBytes / (vocab * size_of(dtype)) / 32 * 32);
+  const int64_t chunks = (rows + fitting - 1) / fitting;
+  return std::min(rows, ((rows + chunks - 1) / chunks + 31) / 32 * 32);
 }
 
 namespace {
