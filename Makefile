@@ -6,7 +6,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 TEXT  ?=
 
-.PHONY: demo test bench build setup asan fuzz format check clean
+.PHONY: demo test bench build setup asan fuzz format check tidy clean
 
 demo: build
 	@scripts/demo $(BUILD) $(TEXT)
@@ -40,8 +40,13 @@ fuzz: setup
 format:
 	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
+# The pages are checked against the binary where there is one.
 check: setup
-	@scripts/check-layers && scripts/check-format && scripts/check-names
+	@scripts/check-layers && scripts/check-format && scripts/check-names && scripts/check-docs $(wildcard $(BUILD)/src/trireme)
+
+# What differs from where the branch left origin/main; scripts/check-tidy --all takes every source.
+tidy: $(BUILD)/build.ninja
+	@scripts/check-tidy "" $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-dev
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz build-dev build-ci
