@@ -1,11 +1,13 @@
-// The proof: one walk over each timeline with the set of live buffers, sorted by offset.
+// The proof, timeline by timeline: the order of actions, a walk with the set of live buffers sorted by
+// offset, and a walk over every operand of every action.
 #include "lower/check.h"
 
-#include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
-#include "lower/place.h"
 #include "ops/op.h"
 
 namespace trireme {
@@ -59,102 +61,220 @@ void check_memory(const Program& program, int32_t t) {
   }
 }
 
-// The buffer that an action gives to values of a role, where the role is one of those.
-BufferId action_buffer(const Action& action, ValueRole role) {
-  switch (role) {
-    case ValueRole::local:
-      return action.workspace;
-    case ValueRole::saved:
-      return action.saved;
-    case ValueRole::held:
-      return action.held;
-    case ValueRole::batch:
-      return action.batch;
-    default:
-      return BufferId();
-  }
-}
+// --- what actions touch -----------------------------------------------------------------------------------
 
-const std::vector<Location>* action_list(const Action& action, ValueRole role) {
-  switch (role) {
+// One operand of a section's ops, in the order in which they run: reads before writes of the same op.
+struct Use {
+  size_t value = 0;
+  size_t ordinal = 0;  // among the values of its role
+  bool writes = false;
+};
+
+// The uses of a section: found once per code and section, since many actions run it.
+class Uses {
+ public:
+  explicit Uses(const Program& program) : program_(program) {}
+
+  const std::vector<Use>& of(CodeId id, Section section) {
+    const auto [it, fresh] = known_.try_emplace({id, section});
+    if (fresh) it->second = find(program_.code(id), section);
+    return it->second;
+  }
+
+ private:
+  // What is added to is read. An `update` is of state that outlives the timeline, or zero's, which only
+  // writes.
+  static bool is_read_too(OperandDef::Use use) {
+    return use == OperandDef::Use::accumulate || use == OperandDef::Use::optional_accumulate;
+  }
+
+  static std::vector<Use> find(const Code& code, Section section) {
+    std::array<size_t, static_cast<size_t>(ValueRole::local) + 1> counts{};
+    std::vector<size_t> ordinal;
+    for (const Value& value : code.values) ordinal.push_back(counts[static_cast<size_t>(value.role)]++);
+    std::vector<Use> uses;
+    const auto add = [&](ValueId id, bool writes) {
+      if (id.valid())
+        uses.push_back({static_cast<size_t>(id.index), ordinal[static_cast<size_t>(id.index)], writes});
+    };
+    for (const Op* op : ops_of(code, section)) {
+      const OpDef& def = op_def(op->kind);
+      for (const ValueId id : op->inputs) add(id, false);
+      for (size_t i = 0; i < op->outputs.size(); ++i)
+        if (is_read_too(def.outputs[i].use)) add(op->outputs[i], false);
+      for (const ValueId id : op->outputs) add(id, true);
+    }
+    return uses;
+  }
+
+  const Program& program_;
+  std::map<std::pair<CodeId, Section>, std::vector<Use>> known_;
+};
+
+// Where a value lies when `action` runs; an invalid buffer when nobody has said so.
+Location location_of(const Program& program, const Action& action, const Unit& unit, const Use& use) {
+  const auto listed = [&](const std::vector<Location>& list) {
+    return use.ordinal < list.size() ? list[use.ordinal] : Location{};
+  };
+  const auto placed = [&](BufferId buffer) {
+    return Location{buffer, program.layouts[static_cast<size_t>(unit.code.index)].offset[use.value]};
+  };
+  switch (program.code(unit.code).values[use.value].role) {
     case ValueRole::input:
-      return &action.inputs;
+      return listed(action.inputs);
     case ValueRole::output:
-      return &action.outputs;
+      return listed(action.outputs);
     case ValueRole::input_grad:
-      return &action.input_grads;
+      return listed(action.input_grads);
     case ValueRole::output_grad:
-      return &action.output_grads;
+      return listed(action.output_grads);
+    case ValueRole::local:
+      return placed(action.workspace);
+    case ValueRole::saved:
+      return placed(action.saved);
+    case ValueRole::held:
+      return placed(action.held);
+    case ValueRole::batch:
+      return placed(action.batch);
     default:
-      return nullptr;
+      return unit.bound[use.value];
   }
 }
 
-void check_binding(const Program& program, const Action& action, const Unit& unit, ValueId id) {
-  const Code& code = program.code(unit.code);
-  const Value& value = code.value(id);
-  const auto v = static_cast<size_t>(id.index);
-  Location location;
-  if (const auto* list = action_list(action, value.role)) {
-    const std::vector<ValueId> same = values_with(code.values, value.role);
-    const auto place = static_cast<size_t>(std::find(same.begin(), same.end(), id) - same.begin());
-    CHECK(place < list->size(), "{} {}: {} has no memory", name_of(action.kind), unit.name, value.name);
-    location = (*list)[place];
-  } else if (unit.bound[v].buffer.valid()) {
-    location = unit.bound[v];
-  } else {
-    location = {action_buffer(action, value.role),
-                program.layouts[static_cast<size_t>(unit.code.index)].offset[v]};
-  }
-  CHECK(location.buffer.valid() && location.offset >= 0, "{} {}: {} has no memory", name_of(action.kind),
-        unit.name, value.name);
-  const Buffer& buffer = program.buffer(location.buffer);
-  CHECK(location.offset + bytes_of(value.type) <= buffer.bytes, "{} {}: {} reaches past {}",
-        name_of(action.kind), unit.name, value.name, buffer.name);
-}
+// Follows one timeline: every operand has memory that is alive, and what is read has been written. Buffers
+// that live as long as the program come with contents: the state of earlier steps.
+class Walk {
+ public:
+  Walk(const Program& program, int32_t timeline, Uses& uses)
+      : program_(program), timeline_(timeline), uses_(uses), written_(program.memory.buffers.size()) {}
 
-// Every operand of the first action of each kind and unit: the others of that kind are bound alike.
-void check_bindings(const Program& program, const Timeline& timeline) {
-  std::map<std::pair<ActionKind, UnitId>, bool> seen;
-  for (const Action& action : timeline.actions) {
-    if (!action.unit.valid() || !seen.emplace(std::pair(action.kind, action.unit), true).second) continue;
-    const Unit& unit = program.unit(action.unit);
-    for (const Op* op : ops_of(program.code(unit.code), section_of(action.kind)))
-      for (const auto* ids : {&op->inputs, &op->outputs})
-        for (const ValueId id : *ids)
-          if (id.valid()) check_binding(program, action, unit, id);
+  void run() {
+    const std::vector<Action>& actions = program_.timelines[static_cast<size_t>(timeline_)].actions;
+    for (now_ = 0; now_ < static_cast<int32_t>(actions.size()); ++now_) {
+      const Action& action = actions[static_cast<size_t>(now_)];
+      if (action.kind == ActionKind::load)
+        load(action);
+      else
+        compute(action);
+    }
   }
-}
 
-// A unit's backward follows its forward, micro-batch by micro-batch, and nothing is loaded twice.
+ private:
+  struct Range {
+    int64_t begin, end;  // bytes
+  };
+
+  void load(const Action& action) {
+    CHECK(action.batch.valid(), "micro-batch {} is loaded to nowhere", action.micro_batch);
+    alive(action.batch);
+    write({action.batch, 0}, program_.batch_bytes);
+  }
+
+  void compute(const Action& action) {
+    const Unit& unit = program_.unit(action.unit);
+    const Code& code = program_.code(unit.code);
+    for (const Use& use : uses_.of(unit.code, section_of(action.kind))) {
+      const Value& value = code.values[use.value];
+      const Location location = location_of(program_, action, unit, use);
+      CHECK(location.buffer.valid() && location.offset >= 0, "{} {}: {} has no memory", name_of(action.kind),
+            unit.name, value.name);
+      const int64_t bytes = bytes_of(value.type);
+      const Buffer& buffer = program_.buffer(location.buffer);
+      CHECK(location.offset + bytes <= buffer.bytes, "{} {}: {} reaches past {}", name_of(action.kind),
+            unit.name, value.name, buffer.name);
+      alive(location.buffer);
+      // A workspace belongs to one action: verify() has seen to the order of its locals.
+      if (value.role == ValueRole::local) continue;
+      if (use.writes)
+        write(location, bytes);
+      else
+        CHECK(is_written(location, bytes), "{} {}: {} is read before it is written", name_of(action.kind),
+              unit.name, value.name);
+    }
+  }
+
+  void alive(BufferId id) const {
+    const Buffer& buffer = program_.buffer(id);
+    if (buffer.timeline < 0) return;
+    CHECK(buffer.timeline == timeline_ && buffer.first.index <= now_ && now_ <= buffer.last.index,
+          "{} is used by action {} of timeline {}, outside its life", buffer.name, now_, timeline_);
+  }
+
+  bool is_written(const Location& location, int64_t bytes) const {
+    if (program_.buffer(location.buffer).timeline < 0) return true;
+    for (const Range& range : written_[static_cast<size_t>(location.buffer.index)])
+      if (range.begin <= location.offset && location.offset + bytes <= range.end) return true;
+    return false;
+  }
+
+  void write(const Location& location, int64_t bytes) {
+    if (is_written(location, bytes)) return;
+    std::vector<Range>& ranges = written_[static_cast<size_t>(location.buffer.index)];
+    // Parts are written in the order of their offsets: rows of losses, partial sums.
+    if (!ranges.empty() && ranges.back().end == location.offset)
+      ranges.back().end += bytes;
+    else
+      ranges.push_back({location.offset, location.offset + bytes});
+  }
+
+  const Program& program_;
+  int32_t timeline_;
+  Uses& uses_;
+  int32_t now_ = 0;
+  std::vector<std::vector<Range>> written_;  // by buffer
+};
+
+// --- order ------------------------------------------------------------------------------------------------
+
+// A unit's backward follows its forward, micro-batch by micro-batch; where there is any backward, none is
+// left out; and nothing is loaded twice.
 void check_order(const Timeline& timeline) {
-  std::map<std::pair<UnitId, int32_t>, bool> forward;
+  enum class State : uint8_t { forward, input_part };
+  std::map<std::pair<UnitId, int32_t>, State> open;
   std::vector<bool> loaded(static_cast<size_t>(timeline.micro_batches));
+  bool trains = false;
   for (const Action& action : timeline.actions) {
+    const std::pair key(action.unit, action.micro_batch);
+    const auto is = [&](State state) {
+      const auto found = open.find(key);
+      return found != open.end() && found->second == state;
+    };
+    const auto expect = [&](State state) {
+      CHECK(is(state), "unit {}: {} of micro-batch {} out of order", action.unit.index, name_of(action.kind),
+            action.micro_batch);
+    };
     if (action.kind == ActionKind::load) {
       CHECK(!loaded[static_cast<size_t>(action.micro_batch)], "micro-batch {} is loaded twice",
             action.micro_batch);
       loaded[static_cast<size_t>(action.micro_batch)] = true;
-    }
-    if (action.kind == ActionKind::forward) {
+    } else if (action.kind == ActionKind::forward) {
       CHECK(loaded[static_cast<size_t>(action.micro_batch)], "micro-batch {} is not loaded",
             action.micro_batch);
-      forward[{action.unit, action.micro_batch}] = true;
+      CHECK(open.emplace(key, State::forward).second, "unit {}: micro-batch {} goes forward twice",
+            action.unit.index, action.micro_batch);
+    } else if (action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight) {
+      expect(action.kind == ActionKind::backward ? State::forward : State::input_part);
+      open.erase(key);
+      trains = true;
+    } else if (action.kind == ActionKind::backward_input) {
+      expect(State::forward);
+      open[key] = State::input_part;
+      trains = true;
     }
-    if (action.kind == ActionKind::backward)
-      CHECK(forward.erase({action.unit, action.micro_batch}) == 1, "backward without forward, micro-batch {}",
-            action.micro_batch);
   }
+  CHECK(!trains || open.empty(), "unit {}: micro-batch {} has no backward", open.begin()->first.first.index,
+        open.begin()->first.second);
 }
 
 }  // namespace
 
 void check_program(const Program& program) {
   CHECK(program.layouts.size() == program.codes.size(), "a code has no layout");
+  Uses uses(program);
   for (size_t t = 0; t < program.timelines.size(); ++t) {
     check_order(program.timelines[t]);
-    check_bindings(program, program.timelines[t]);
     check_memory(program, static_cast<int32_t>(t));
+    Walk(program, static_cast<int32_t>(t), uses).run();
   }
 }
 

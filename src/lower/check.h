@@ -1,6 +1,7 @@
-// Proves a finished Program sound before it runs: every value of every action has memory, no two buffers that
-// are alive together overlap, what is read has been written before, and every backward has its forward. A
-// breach is a bug and aborts.
+// Proves a finished Program sound before it runs: every value of every action has memory within a buffer that
+// is alive then, no two buffers that are alive together overlap, what is read has been written before in the
+// same timeline (or lives as long as the program), and every backward has its forward. A breach is a bug and
+// aborts.
 #pragma once
 #include "ir/program.h"
 
