@@ -106,7 +106,33 @@ void write_out(const FlashForward<bf16>& task, const Part& part, const ForwardBu
   }
 }
 
-void forward_part(const FlashForward<bf16>& task, const Part& part, const ForwardBuffers<Bits>& b) {
+// Keys are packed when a block of queries first needs them, and what the next block needs is asked for: rows
+// of a fused projection lie pages apart, and come while the tiles are busy.
+void pack_keys(const FlashInputs<bf16>& in, const ForwardBuffers<Bits>& b, int64_t key_end, int64_t& packed) {
+  if (key_end <= packed) return;
+  const int64_t D = pad32(in.head_dim), rows = in.mask.key_rows - packed, fresh = key_end - packed;
+  pack_left({in.k + packed * in.kv_row, in.kv_row, rows, in.head_dim}, fresh, D, b.k + packed * D);
+  pack_left_transposed({in.v + packed * in.kv_row, in.kv_row, rows, in.head_dim}, fresh, D, b.v + packed * D);
+  packed = key_end;
+  for (int64_t j = key_end; j < smaller(key_end + kForwardQueries, in.mask.key_rows); ++j)
+    for (int64_t d = 0; d < in.head_dim; d += 32) {
+      __builtin_prefetch(in.k + j * in.kv_row + d);
+      __builtin_prefetch(in.v + j * in.kv_row + d);
+    }
+}
+
+void ask_for_queries(const FlashForward<bf16>& task, const Part& part) {
+  const FlashInputs<bf16>& in = task.in;
+  const int64_t next = part.begin + part.queries;
+  for (int64_t i = next; i < smaller(next + kForwardQueries, task.query_end); ++i)
+    for (int64_t d = 0; d < in.head_dim; d += 32) {
+      __builtin_prefetch(in.q + i * in.q_row + part.head * in.q_head + d);
+      __builtin_prefetch(task.y + (i - part.queries) * task.y_row + part.head * task.y_head + d, 1);
+    }
+}
+
+void forward_part(const FlashForward<bf16>& task, const Part& part, const ForwardBuffers<Bits>& b,
+                  int64_t& packed) {
   const FlashInputs<bf16>& in = task.in;
   const int64_t D = pad32(in.head_dim), queries = part.queries;
   pack_right_transposed({in.q + part.begin * in.q_row + part.head * in.q_head, in.q_row,
@@ -119,6 +145,8 @@ void forward_part(const FlashForward<bf16>& task, const Part& part, const Forwar
   fill_span(in.mask, part.begin, queries, *b.span);
   const int64_t key_end = pad32(smaller(in.mask.key_rows, int64_t{b.span->highest_last} + 1));
   const TileScoreRule rule = tile_rule(in.scale, in.softcap);
+  pack_keys(in, b, key_end, packed);
+  ask_for_queries(task, part);
   bool onto = false;
   for (int64_t key = b.span->lowest_first / kForwardKeys * kForwardKeys; key < key_end; key += kForwardKeys) {
     const int64_t keys = smaller(kForwardKeys, key_end - key);
@@ -138,13 +166,11 @@ void forward_task(const FlashForward<bf16>& task, void* scratch) {
   const FlashInputs<bf16>& in = task.in;
   ForwardBuffers<Bits> b;
   carve(b, scratch, in.mask.key_rows, in.head_dim);
-  const int64_t D = pad32(in.head_dim), keys = in.mask.key_rows;
+  int64_t packed = 0;
   begin_tiles();
-  pack_left({in.k, in.kv_row, keys, in.head_dim}, pad32(keys), D, b.k);
-  pack_left_transposed({in.v, in.kv_row, keys, in.head_dim}, pad32(keys), D, b.v);
   for (int64_t head = 0; head < in.group; ++head)
     for (int64_t begin = task.query_begin; begin < task.query_end; begin += kForwardQueries)
-      forward_part(task, {head, begin, pad32(smaller(kForwardQueries, task.query_end - begin))}, b);
+      forward_part(task, {head, begin, pad32(smaller(kForwardQueries, task.query_end - begin))}, b, packed);
   end_tiles();
 }
 
