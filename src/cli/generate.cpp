@@ -41,6 +41,9 @@ int run(const Options& options) {
   const Tokenizer& tokenizer = *run.tokenizer;
   const std::vector<uint32_t> prompt = prompt_tokens(tokenizer, options.prompt);
   Generator generator(run.spec, run.checkpoint.reader, thread_count(run.spec));
+  if (static_cast<int64_t>(prompt.size()) > generator.context())
+    fail_user("--prompt has {} tokens, but model.context = {}: shorten it", prompt.size(),
+              generator.context());
   Sampler sampler(options.sampler);
   std::fputs(options.prompt.c_str(), stdout);
   std::fflush(stdout);

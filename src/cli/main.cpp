@@ -1,7 +1,14 @@
 // trireme: the table of subcommands, and where failures become exit codes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -15,17 +22,37 @@ constexpr int kUserMistake = 2, kEnvironment = 3;
 constexpr std::array<AddCommand, 8> kCommands = {add_train,    add_tokenizer, add_data,    add_eval,
                                                  add_generate, add_ckpt,      add_compile, add_config};
 
+// "trireme: there is no subcommand trian; did you mean train?", or "" when the first argument is one.
+std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {
+  const std::string given = argc > 1 ? argv[1] : "";
+  if (given.empty() || given.starts_with("-")) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), given) != names.end()) return "";
+  const std::string near = nearest(given, names);
+  return fmt::format("trireme: there is no subcommand {}; {}\n", given,
+                     near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                                  : fmt::format("did you mean {}?", near));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Pre-trains transformer language models.", "trireme");
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.footer("Example: trireme train configs/tiny.toml");
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return "trireme: " + std::string(error.what()) + "; --help shows what there is\n";
+  });
   Action action;
   for (const AddCommand add : kCommands) add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUserMistake;
+    const std::string unknown = unknown_subcommand(app, argc, argv);
+    if (unknown.empty()) return app.exit(error) == 0 ? 0 : kUserMistake;
+    std::fputs(unknown.c_str(), stderr);
+    return kUserMistake;
   }
   try {
     return action();
@@ -34,6 +61,9 @@ int run(int argc, char** argv) {
     return kUserMistake;
   } catch (const EnvError& error) {
     std::fprintf(stderr, "trireme: %s\n", error.what());
+    return kEnvironment;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "trireme: out of memory: lower batch.micro, data.seq_len or the model's size\n");
     return kEnvironment;
   }
 }

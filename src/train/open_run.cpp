@@ -14,7 +14,8 @@ namespace {
 // none.
 std::optional<Tokenizer> run_tokenizer(const RunSpec& spec, const std::string& run_path) {
   const std::string copy = RunFolder{run_path}.tokenizer();
-  if (std::filesystem::exists(copy)) return load_tokenizer(copy);
+  std::error_code error;
+  if (std::filesystem::exists(copy, error)) return load_tokenizer(copy);
   if (spec.data.tokenizer) return load_tokenizer(*spec.data.tokenizer);
   return std::nullopt;
 }
@@ -23,10 +24,11 @@ std::optional<Tokenizer> run_tokenizer(const RunSpec& spec, const std::string& r
 
 OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, Log& log) {
   namespace fs = std::filesystem;
-  if (fs::is_regular_file(path)) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
     const RunSpec spec = load_config(path, overrides);
     const std::string run = run_folder(spec).path;
-    if (!fs::is_directory(run))
+    if (!fs::is_directory(run, error))
       fail_user("{} names the run {}, which is not there: train it first", path, run);
     OpenCheckpoint checkpoint = open_checkpoint(run, thread_count(spec), log);
     check_same_run(spec, checkpoint.reader.meta(), log);

@@ -2,6 +2,7 @@
 #include "train/resume.h"
 
 #include <filesystem>
+#include <vector>
 
 #include "base/error.h"
 #include "io/store/directory_store.h"
@@ -9,8 +10,13 @@
 namespace trireme {
 namespace {
 
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
 std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log) {
-  if (!std::filesystem::is_directory(folder)) return std::nullopt;
+  if (!is_folder(folder)) return std::nullopt;
   std::unique_ptr<ByteStore> store = open_directory_store(folder);
   auto found =
       newest_good(*store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); });
@@ -18,40 +24,76 @@ std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log
   return OpenCheckpoint{std::move(store), std::move(*found)};
 }
 
-bool is_checkpoint_name(const std::string& name) { return name.starts_with("step-"); }
+// A run may be called step-1 as well.
+bool is_checkpoint(const std::filesystem::path& folder) {
+  std::error_code error;
+  return folder.filename().string().starts_with("step-") &&
+         !std::filesystem::is_directory(folder / "checkpoints", error);
+}
+
+std::vector<CheckpointName> committed(const std::string& folder) {
+  if (!is_folder(folder)) return {};
+  std::vector<CheckpointName> found = list_checkpoints(*open_directory_store(folder));
+  std::erase_if(found, [](const CheckpointName& checkpoint) { return !checkpoint.committed; });
+  return found;
+}
 
 }  // namespace
 
 OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log) {
   std::filesystem::path given = std::filesystem::path(path).lexically_normal();
   if (given.filename().empty()) given = given.parent_path();
-  if (!std::filesystem::is_directory(given)) fail_user("{} is no run and no checkpoint", path);
-  if (is_checkpoint_name(given.filename().string())) {
+  if (!is_folder(given))
+    fail_user(
+        "{} is no folder of a run or a checkpoint: name one like runs/demo or "
+        "runs/demo/checkpoints/step-00000100",
+        path);
+  if (is_checkpoint(given)) {
     const std::string folder = given.has_parent_path() ? given.parent_path().string() : ".";
     std::unique_ptr<ByteStore> store = open_directory_store(folder);
     CheckpointReader reader(*store, given.filename().string(), {.threads = threads});
     return {std::move(store), std::move(reader)};
   }
   const std::string folder = (given / "checkpoints").string();
-  auto found = newest(std::filesystem::is_directory(folder) ? folder : given.string(), threads, log);
-  if (!found) fail_user("{} has no checkpoint that can be read", path);
+  auto found = newest(is_folder(folder) ? folder : given.string(), threads, log);
+  if (!found) fail_user("{} has no checkpoint that can be read: train it first", path);
   return std::move(*found);
 }
 
-std::optional<OpenCheckpoint> choose_checkpoint(const RunFolder& folder, const ResumeChoice& choice,
-                                                int threads, Log& log) {
-  switch (choice.kind) {
-    case ResumeChoice::Kind::automatic:
-      return newest(folder.checkpoints(), threads, log);
-    case ResumeChoice::Kind::from:
-      return open_checkpoint(choice.path, threads, log);
-    case ResumeChoice::Kind::never:
-      break;
+std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
+                                             Log& log) {
+  CHECK(choice.kind != ResumeChoice::Kind::from, "{} is not the run's own", choice.path);
+  if (choice.kind == ResumeChoice::Kind::automatic) {
+    auto found = newest(folder.checkpoints(), threads, log);
+    const size_t whole = committed(folder.checkpoints()).size();
+    if (!found && whole > 0)
+      fail_env(
+          "none of the {} checkpoints of {} can be read: bring back a good one, or choose another run.name "
+          "to start anew",
+          whole, folder.path);
+    return found;
   }
-  if (std::filesystem::is_directory(folder.checkpoints()) &&
+  if (is_folder(folder.checkpoints()) &&
       !list_checkpoints(*open_directory_store(folder.checkpoints())).empty())
     fail_user("--resume never, but {} has checkpoints: choose another run.name or remove them", folder.path);
   return std::nullopt;
+}
+
+void check_nothing_superseded(const RunFolder& folder, const OpenCheckpoint& start) {
+  const std::vector<CheckpointName> own = committed(folder.checkpoints());
+  if (own.empty()) return;
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::path(start.reader.location()).parent_path();
+  if (!std::filesystem::equivalent(from, folder.checkpoints(), error))
+    fail_user(
+        "--resume {}, but {} has checkpoints of its own: go on from them with --resume auto, remove them, or "
+        "choose another run.name",
+        start.reader.location(), folder.path);
+  if (own.back().step > start.reader.meta().step)
+    fail_user(
+        "--resume {}, but {} has later checkpoints, up to step {}, which the next start would take: remove "
+        "them, or choose another run.name",
+        start.reader.location(), folder.path, own.back().step);
 }
 
 void check_same_run(const RunSpec& spec, const CheckpointMeta& meta, Log& log) {

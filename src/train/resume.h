@@ -22,14 +22,19 @@ struct OpenCheckpoint {
   CheckpointReader reader;
 };
 
-// automatic: the newest good checkpoint of the run's folder, if any. never: none, and UserError when the
-// folder has some. Damaged ones that are passed over are logged.
-std::optional<OpenCheckpoint> choose_checkpoint(const RunFolder& folder, const ResumeChoice& choice,
-                                                int threads, Log& log);
+// For automatic, the newest good checkpoint of the run's folder, if any; damaged ones that are passed over
+// are logged, and none but damaged ones is an EnvError. For never, none, and UserError when the folder has
+// some.
+std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
+                                             Log& log);
 
 // The newest good checkpoint of `path`, a run's folder, or `path` itself when it is one checkpoint. UserError
 // when there is none.
 OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log);
+
+// For Kind::from: UserError when the run's folder has checkpoints that a later automatic resume would take in
+// place of what is trained from here: later ones of the same run, or any when `start` is another run's.
+void check_nothing_superseded(const RunFolder& folder, const OpenCheckpoint& start);
 
 // Refuses to continue with another model; says in the log what else differs from the checkpoint's config.
 void check_same_run(const RunSpec& spec, const CheckpointMeta& meta, Log& log);

@@ -38,18 +38,15 @@ std::string parameter_names(const Model& model, Decayed decayed) {
 }  // namespace
 
 RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
-    : spec(run_spec),
-      folder(run_folder(spec)),
-      lock(folder),
-      log(LogOptions{.file = folder.log()}),
-      threads(thread_count(spec)) {
+    : spec(run_spec), folder(run_folder(spec)), threads(thread_count(spec)), log(LogOptions{}) {
   open_data();
   compile_program();
+  const std::optional<OpenCheckpoint> checkpoint = enter_folder(resume);
   peak = peak_flops(spec, threads);
   device = open_device(spec, threads);
   engine.emplace(compiled.program, *device);
   checkpoints = open_directory_store(folder.checkpoints());
-  fill_weights(resume);
+  fill_weights(checkpoint);
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
@@ -74,13 +71,29 @@ void RunSetup::compile_program() {
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
 }
 
-void RunSetup::fill_weights(const ResumeChoice& resume) {
-  const auto checkpoint = choose_checkpoint(folder, resume, threads, log);
+// A checkpoint from elsewhere is held against the config before anything is written; the run's own newest one
+// is only known under the lock.
+std::optional<OpenCheckpoint> RunSetup::enter_folder(const ResumeChoice& resume) {
+  const bool from = resume.kind == ResumeChoice::Kind::from;
+  std::optional<OpenCheckpoint> checkpoint;
+  if (from) checkpoint = open_checkpoint(resume.path, threads, log);
+  if (from) check_same_run(spec, checkpoint->reader.meta(), log);
+  lock.emplace(folder);
+  log = Log(LogOptions{.file = folder.log()});
+  if (from) {
+    check_nothing_superseded(folder, *checkpoint);
+    return checkpoint;
+  }
+  checkpoint = own_checkpoint(folder, resume, threads, log);
+  if (checkpoint) check_same_run(spec, checkpoint->reader.meta(), log);
+  return checkpoint;
+}
+
+void RunSetup::fill_weights(const std::optional<OpenCheckpoint>& checkpoint) {
   if (!checkpoint) {
     initialize_weights(*engine, compiled.model, static_cast<uint64_t>(spec.run.seed), threads);
     return;
   }
-  check_same_run(spec, checkpoint->reader.meta(), log);
   restore_state(*engine, checkpoint->reader);
   start = checkpoint->reader.meta();
   log.info("resumed from {}: step {}, {} tokens seen", checkpoint->reader.location(), start.step,

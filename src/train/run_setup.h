@@ -17,14 +17,15 @@
 namespace trireme {
 
 struct RunSetup {
-  // Locks the run's folder, writes its config.toml, says in the log what will run, and fills the weights.
+  // Opens the data, compiles, and only then makes and locks the run's folder: a mistake that shows before
+  // leaves nothing behind. Then fills the weights, writes config.toml and says in the log what will run.
   RunSetup(const RunSpec& spec, const ResumeChoice& resume);
 
   const RunSpec& spec;
   RunFolder folder;
-  RunLock lock;
-  Log log;
   int threads;
+  std::optional<RunLock> lock;
+  Log log;  // to the run's file as well once the folder is locked
   std::optional<Tokenizer> tokenizer;
   std::optional<Dataset> data;
   std::optional<EvalSet> eval_set;
@@ -39,7 +40,8 @@ struct RunSetup {
  private:
   void open_data();
   void compile_program();
-  void fill_weights(const ResumeChoice& resume);
+  std::optional<OpenCheckpoint> enter_folder(const ResumeChoice& resume);
+  void fill_weights(const std::optional<OpenCheckpoint>& checkpoint);
   void describe();
 };
 

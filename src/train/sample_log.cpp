@@ -19,4 +19,8 @@ void SampleLog::write(int64_t step, const StepBatch& rows) {
   lines_->write(step, std::array{Metric{"first_sample", rows.first_sample}, Metric{"ids", ids}});
 }
 
+void SampleLog::sync() {
+  if (lines_) lines_->sync();
+}
+
 }  // namespace trireme

@@ -15,6 +15,8 @@ class SampleLog {
 
   // One line: step, first_sample (position in the data order), ids "source:epoch:window ...".
   void write(int64_t step, const StepBatch& rows);
+  // Makes the lines durable; call before a checkpoint that relies on them.
+  void sync();
 
  private:
   std::optional<MetricsWriter> lines_;

@@ -3,6 +3,7 @@
 #include "train/trainer.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "train/batches.h"
@@ -16,6 +17,8 @@
 
 namespace trireme {
 namespace {
+
+constexpr const char* kSkippedInARow = "skipped_in_a_row";  // in CheckpointMeta::counts
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -31,17 +34,20 @@ class Trainer {
                 {.first_sample = setup.start.data_position, .step_sequences = spec_.batch.sequences}),
         recorder_(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s),
         sample_log_(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step),
-        state_(setup.start) {}
+        state_(setup.start),
+        skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {}
 
   int run() {
     while (state_.step < spec_.run.steps) {
       StepResult result = step();
       recorder_.show(result);
       if (wants(spec_.eval.every_steps) && setup_.eval_set) evaluate(result);
+      // The line stands before the checkpoint does: a run that is killed between them lacks no step.
+      recorder_.write(result);
+      check_skipped();
       const int stop = signals_.stop_requested();
       const bool last = state_.step == spec_.run.steps;
-      if (wants(spec_.checkpoint.every_steps) || last || stop != 0) save(result);
-      recorder_.write(result);
+      if (wants(spec_.checkpoint.every_steps) || last || stop != 0) save();
       if (stop != 0 && !last) return stopped(stop);
     }
     return finish();
@@ -69,6 +75,7 @@ class Trainer {
     result.step = state_.step;
     result.tokens_seen = state_.tokens_seen;
     result.skipped_steps = state_.skipped_steps;
+    result.checkpoint_s = std::exchange(last_save_s_, 0);
     result.loader_stall_s = loader_.stall_s() - stalled;
     sample_log_.write(state_.step, rows);
     result.step_s = seconds_now() - start;
@@ -82,10 +89,10 @@ class Trainer {
         micro_batches(setup_.engine->program(), rows, spec_.batch.micro, spec_.data.seq_len));
     result.loss = outcome.loss;
     result.grad_norm = outcome.grad_norm;
-    result.skipped = outcome.skipped;
+    result.skipped = outcome.skipped && computes();
   }
 
-  // A step whose gradient is NaN or Inf changed nothing; too many in a row end the run.
+  // A step whose gradient is NaN or Inf changed nothing.
   void count_skipped(const StepResult& result) {
     if (!result.skipped) {
       skipped_in_a_row_ = 0;
@@ -95,6 +102,10 @@ class Trainer {
     ++skipped_in_a_row_;
     recorder_.finish();
     setup_.log.warn("step {} is skipped: loss {}, grad norm {}", state_.step, result.loss, result.grad_norm);
+  }
+
+  // Too many in a row end the run; no checkpoint of them is saved.
+  void check_skipped() const {
     if (skipped_in_a_row_ < spec_.run.max_skipped_steps) return;
     fail_user(
         "{} steps in a row had a NaN or Inf gradient, the last is step {} (run.max_skipped_steps = {}): "
@@ -113,23 +124,29 @@ class Trainer {
                     bits ? fmt::format(" ({:.4f} bits per byte)", *bits) : "", result.eval_s);
   }
 
-  void save(StepResult& result) {
+  // The null device computes nothing: its numbers mean nothing and it has no weights to save.
+  bool computes() const { return spec_.run.device != DeviceKind::null; }
+
+  void save() {
+    if (!computes()) return;
     const double start = seconds_now();
     recorder_.sync();
+    sample_log_.sync();
+    state_.counts[kSkippedInARow] = skipped_in_a_row_;
     state_.config_toml = to_toml(spec_);
     const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, training_state(*setup_.engine),
                                               {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
-    result.checkpoint_s = seconds_now() - start;
+    last_save_s_ = seconds_now() - start;
     recorder_.finish();
     setup_.log.info("saved {} ({:.1f} MB, {:.2f} s)", report.location,
-                    static_cast<double>(report.bytes) / 1e6, result.checkpoint_s);
+                    static_cast<double>(report.bytes) / 1e6, last_save_s_);
     if (report.removal_error) setup_.log.warn("{}", *report.removal_error);
   }
 
   int stopped(int signal) {
     recorder_.finish();
-    setup_.log.info("stopped by signal {} after step {}; the same command goes on from there", signal,
-                    state_.step);
+    setup_.log.info("stopped by signal {} after step {}; the next start goes on from there (--resume auto)",
+                    signal, state_.step);
     return kStoppedAndSaved;
   }
 
@@ -153,7 +170,8 @@ class Trainer {
   Recorder recorder_;
   SampleLog sample_log_;
   CheckpointMeta state_;
-  int64_t skipped_in_a_row_ = 0;
+  int64_t skipped_in_a_row_;  // up to this step, over resumes
+  double last_save_s_ = 0;    // since the last line of metrics
 };
 
 }  // namespace

@@ -1,0 +1,50 @@
+// The real binary as a child process: started with arguments in a folder, signalled, waited for, watched.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trireme {
+
+using Arguments = std::vector<std::string>;
+
+struct Outcome {
+  int exit_code = -1;  // -1 when a signal ended it
+  int signal = 0;      // that signal
+  bool timed_out = false;
+  std::string out, err;
+};
+
+class Process {
+ public:
+  // Starts `trireme arguments...` in `folder`; its output goes to files there.
+  Process(const Arguments& arguments, const std::string& folder);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process();  // kills it if it still runs
+
+  void send(int signal) const;
+  bool running();
+  // Kills it after timeout_s.
+  Outcome wait(double timeout_s = 120);
+
+  // From the kernel; 0 once it has ended. Bytes.
+  int64_t resident_bytes() const { return status_bytes("VmRSS:"); }
+  int64_t peak_resident_bytes() const { return status_bytes("VmHWM:"); }
+  int64_t open_files() const;
+
+ private:
+  int64_t status_bytes(const std::string& field) const;
+
+  std::string out_path_, err_path_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+// Starts it and waits.
+Outcome run_trireme(const Arguments& arguments, const std::string& folder, double timeout_s = 120);
+
+}  // namespace trireme

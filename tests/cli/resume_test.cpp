@@ -1,0 +1,149 @@
+// A run in parts is the run in one: loss, grad norm, lr, samples, weights and moments to the last bit,
+// whether it was stopped by its step count, by a signal, or with other threads in between.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "cli/tiny_run.h"
+
+namespace trireme {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Waits until metrics.jsonl has `count` lines; false when the process ends before.
+bool wait_for_lines(const TinyRun& tiny, Process& process, const std::string& run, size_t count) {
+  const std::string path = tiny.run_folder(run) + "/metrics.jsonl";
+  while (lines_of(read_bytes(path)).size() < count) {
+    if (!process.running()) return false;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return true;
+}
+
+struct Variant {
+  const char* name;
+  Settings settings;
+};
+
+class ResumeTest : public testing::TestWithParam<Variant> {};
+
+TEST_P(ResumeTest, PartsAreTheWhole) {
+  const TinyRun tiny;
+  Settings settings = GetParam().settings;
+  settings["lr.decay_steps"] = "12";
+  settings["run.name"] = "whole";
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+
+  settings["run.name"] = "parts";
+  for (const char* steps : {"3", "9", "12"}) {
+    settings["run.steps"] = steps;
+    const Outcome part = tiny.train(settings);
+    ASSERT_EQ(part.exit_code, 0) << part.err;
+    // Threads change no bit, so the parts may differ in them.
+    settings["run.threads"] = settings["run.threads"] == "2" ? "1" : "2";
+  }
+  const std::string whole = tiny.fingerprint("whole");
+  EXPECT_GT(whole.size(), 2000u);
+  EXPECT_EQ(whole, tiny.fingerprint("parts"));
+  EXPECT_EQ(tiny.metric("parts", "loss").size(), 12u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, ResumeTest,
+                         testing::Values(Variant{"gpt2_bf16_stream", {}},
+                                         Variant{
+                                             "gpt2_fp32_document",
+                                             {{"precision.compute", "fp32"}, {"data.packing", "document"}}},
+                                         Variant{"llama_bf16_document",
+                                                 {{"model.family", "llama"},
+                                                  {"model.kv_heads", "2"},
+                                                  {"model.qk_norm", "true"},
+                                                  {"data.packing", "document"},
+                                                  {"run.threads", "2"}}},
+                                         Variant{"llama_fp32_stream",
+                                                 {{"model.family", "llama"},
+                                                  {"precision.compute", "fp32"},
+                                                  {"model.tie_embeddings", "true"}}}),
+                         [](const auto& variant) { return std::string(variant.param.name); });
+
+// 300 windows an epoch of 78: resumed inside the second epoch and the third.
+TEST(ResumeAcrossEpochs, KeepsTheOrder) {
+  const TinyRun tiny;
+  Settings settings = {{"run.steps", "45"},      {"lr.decay_steps", "45"}, {"eval.every_steps", "0"},
+                       {"batch.sequences", "5"}, {"batch.micro", "5"},     {"run.name", "whole"}};
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+  settings["run.name"] = "parts";
+  for (const char* steps : {"17", "33", "45"}) {
+    settings["run.steps"] = steps;
+    ASSERT_EQ(tiny.train(settings).exit_code, 0);
+  }
+  EXPECT_EQ(tiny.fingerprint("whole"), tiny.fingerprint("parts"));
+  EXPECT_NE(read_bytes(tiny.run_folder("parts") + "/samples.jsonl").find(":2:"), std::string::npos);
+  EXPECT_NE(read_bytes(tiny.run_folder("parts") + "/train.log").find("begins epoch 2"), std::string::npos);
+}
+
+TEST(Signal, SavesExits75AndTheSameCommandGoesOn) {
+  const TinyRun tiny;
+  Settings settings = {{"run.steps", "60"}, {"checkpoint.every_steps", "0"}, {"eval.every_steps", "20"}};
+  settings["run.name"] = "whole";
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+
+  settings["run.name"] = "stopped";
+  size_t lines = 0;
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Process process(TinyRun::train_arguments(settings), tiny.path());
+    ASSERT_TRUE(wait_for_lines(tiny, process, "stopped", lines + 5));
+    process.send(signal);
+    const Outcome outcome = process.wait();
+    ASSERT_EQ(outcome.exit_code, 75) << outcome.err;
+    lines = lines_of(read_bytes(tiny.run_folder("stopped") + "/metrics.jsonl")).size();
+    ASSERT_LT(lines, 60u);
+    EXPECT_EQ(tiny.checkpoints("stopped").back(),
+              (lines < 10 ? "step-0000000" : "step-000000") + std::to_string(lines));
+    EXPECT_NE(outcome.err.find("stopped by signal " + std::to_string(signal)), std::string::npos);
+  }
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+  EXPECT_EQ(tiny.fingerprint("whole"), tiny.fingerprint("stopped"));
+}
+
+TEST(Signal, ASecondOneEndsItAtOnceAndHarmsNothing) {
+  const TinyRun tiny;
+  // A step of many seconds, so that the second signal comes while the first waits for the step's end.
+  ASSERT_EQ(tiny.train({{"run.steps", "4"}}).exit_code, 0);
+  const std::string before = tiny.fingerprint("tiny");
+  Process process(TinyRun::train_arguments({{"run.steps", "6"}, {"batch.sequences", "20000"}}), tiny.path());
+  while (process.running() &&
+         read_bytes(tiny.run_folder("tiny") + "/train.log").find("resumed from") == std::string::npos)
+    std::this_thread::sleep_for(milliseconds(2));
+  process.send(SIGTERM);
+  std::this_thread::sleep_for(milliseconds(100));
+  ASSERT_TRUE(process.running());
+  process.send(SIGINT);
+  const Outcome outcome = process.wait(5);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(outcome.exit_code, 128 + SIGINT);
+  EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
+  EXPECT_EQ(tiny.fingerprint("tiny"), before);
+}
+
+TEST(Run, MayBeMoved) {
+  const TinyRun tiny;
+  Settings settings = {{"lr.decay_steps", "12"}, {"run.name", "whole"}};
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+  settings["run.name"] = "before";
+  settings["run.steps"] = "9";
+  ASSERT_EQ(tiny.train(settings).exit_code, 0);
+  std::filesystem::create_directories(tiny / "elsewhere");
+  std::filesystem::rename(tiny.run_folder("before"), tiny / "elsewhere/after");
+  settings = {{"lr.decay_steps", "12"}, {"run.dir", "elsewhere"}, {"run.name", "after"}};
+  const Outcome moved = tiny.train(settings);
+  ASSERT_EQ(moved.exit_code, 0) << moved.err;
+  std::filesystem::rename(tiny / "elsewhere/after", tiny.run_folder("after"));
+  EXPECT_EQ(tiny.fingerprint("whole"), tiny.fingerprint("after"));
+  EXPECT_EQ(tiny.run({"eval", "runs/after"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace trireme
