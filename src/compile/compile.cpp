@@ -2,7 +2,7 @@
 // each verified.
 #include "compile/compile.h"
 
-#include <map>
+#include <algorithm>
 
 #include "ir/text.h"
 #include "lower/check.h"
@@ -140,7 +140,9 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   out.program.threads = options.threads;
   ModelInputs inputs;
   if (options.purpose == Purpose::generation) {
-    inputs = {.batch = 1, .seq_len = options.prefill_tokens, .positions = true, .head = HeadResult::logits};
+    // No chunk of a prompt is longer than the caches.
+    const int64_t chunk = std::min(options.prefill_tokens, options.generation_context);
+    inputs = {.batch = 1, .seq_len = chunk, .positions = true, .head = HeadResult::logits};
   } else {
     const bool documents = spec.data.packing == Packing::document;
     inputs = {.batch = spec.batch.micro,
