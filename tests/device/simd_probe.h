@@ -12,6 +12,8 @@ struct SimdProbe {
   void (*tanh)(const float* x, float* y);
   void (*erf)(const float* x, float* y);
   void (*sigmoid)(const float* x, float* y);
+  void (*rough_sigmoid)(const float* x, float* y);
+  void (*rough_rest)(const float* x, float* y);  // 1 - sigmoid
   void (*to_bf16)(const float* x, bf16* y);
   void (*from_bf16)(const bf16* x, float* y);
   void (*copy_first)(const float* x, float* y, int64_t n);
@@ -22,5 +24,6 @@ struct SimdProbe {
 SimdProbe simd_probe_baseline();
 SimdProbe simd_probe_avx2();
 SimdProbe simd_probe_avx512();
+SimdProbe simd_probe_avx512_bf16();
 
 }  // namespace trireme

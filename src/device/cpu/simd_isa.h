@@ -51,6 +51,12 @@ TRIREME_SIMD void store_words(uint16_t* p, WordPart x) {  // of which the upper 
   const __m256i halves = _mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)x);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), halves);
 }
+#if defined(__AVX512BF16__)
+// Rounds to nearest even, whatever the rounding mode. Denormals, read or written, become zeros of their sign.
+TRIREME_SIMD void store_rounded(uint16_t* p, FloatPart x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), (__m256i)_mm512_cvtneps_pbh(x));
+}
+#endif
 TRIREME_SIMD FloatPart sqrt_part(FloatPart x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
 TRIREME_SIMD FloatPart min_part(FloatPart a, FloatPart b) { return _mm512_maskz_min_ps(0xffff, a, b); }
 TRIREME_SIMD FloatPart max_part(FloatPart a, FloatPart b) { return _mm512_maskz_max_ps(0xffff, a, b); }
@@ -91,6 +97,21 @@ TRIREME_SIMD FloatPart max_part(FloatPart a, FloatPart b) { return _mm_max_ps(a,
 TRIREME_SIMD FloatPart fma_part(FloatPart a, FloatPart b, FloatPart c) { return a * b + c; }
 
 #endif
+
+// Lane i becomes lane i ^ kBy. Constant indices: g++ makes one instruction of them.
+template <int kBy>
+TRIREME_SIMD FloatPart swap_lanes(FloatPart x) {
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(x, x, 0 ^ kBy, 1 ^ kBy, 2 ^ kBy, 3 ^ kBy, 4 ^ kBy, 5 ^ kBy, 6 ^ kBy, 7 ^ kBy,
+                                 8 ^ kBy, 9 ^ kBy, 10 ^ kBy, 11 ^ kBy, 12 ^ kBy, 13 ^ kBy, 14 ^ kBy,
+                                 15 ^ kBy);
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(x, x, 0 ^ kBy, 1 ^ kBy, 2 ^ kBy, 3 ^ kBy, 4 ^ kBy, 5 ^ kBy, 6 ^ kBy,
+                                 7 ^ kBy);
+#else
+  return __builtin_shufflevector(x, x, 0 ^ kBy, 1 ^ kBy, 2 ^ kBy, 3 ^ kBy);
+#endif
+}
 
 }  // inline namespace
 }  // namespace trireme::simd
