@@ -20,6 +20,7 @@ ActivationKernels pick(const OpSig& sig, const CpuContext& context) {
                               : name == "gelu"    ? ActivationKind::gelu
                                                   : ActivationKind::relu2;
   const DType dtype = sig.inputs[0].dtype;
+  if (context.isa >= CpuIsa::avx512_bf16) return activation_kernels_avx512_bf16(kind, dtype);
   if (context.isa >= CpuIsa::avx512) return activation_kernels_avx512(kind, dtype);
   if (context.isa >= CpuIsa::avx2) return activation_kernels_avx2(kind, dtype);
   return activation_kernels_baseline(kind, dtype);

@@ -17,5 +17,6 @@ struct ActivationKernels {
 ActivationKernels activation_kernels_baseline(ActivationKind kind, DType dtype);
 ActivationKernels activation_kernels_avx2(ActivationKind kind, DType dtype);
 ActivationKernels activation_kernels_avx512(ActivationKind kind, DType dtype);
+ActivationKernels activation_kernels_avx512_bf16(ActivationKind kind, DType dtype);
 
 }  // namespace trireme

@@ -11,6 +11,7 @@ namespace {
 
 SwigluKernels pick(const OpSig& sig, const CpuContext& context) {
   const DType dtype = sig.inputs[0].dtype;
+  if (context.isa >= CpuIsa::avx512_bf16) return swiglu_kernels_avx512_bf16(dtype);
   if (context.isa >= CpuIsa::avx512) return swiglu_kernels_avx512(dtype);
   if (context.isa >= CpuIsa::avx2) return swiglu_kernels_avx2(dtype);
   return swiglu_kernels_baseline(dtype);

@@ -15,5 +15,6 @@ struct SwigluKernels {
 SwigluKernels swiglu_kernels_baseline(DType dtype);
 SwigluKernels swiglu_kernels_avx2(DType dtype);
 SwigluKernels swiglu_kernels_avx512(DType dtype);
+SwigluKernels swiglu_kernels_avx512_bf16(DType dtype);
 
 }  // namespace trireme

@@ -1,6 +1,6 @@
 // The loops of cpu_kernels.h, compiled once per instruction set.
 #pragma once
-#include "device/cpu/simd_math.h"
+#include "device/cpu/simd_bf16_math.h"
 #include "ops/swiglu/cpu_kernels.h"
 
 namespace trireme {
@@ -9,7 +9,11 @@ namespace {
 using simd::F32x16;
 using simd::splat;
 
-TRIREME_SIMD F32x16 gated(const F32x16& gate, const F32x16& up) { return gate * simd::sigmoid(gate) * up; }
+// T is how the operands are stored: in bf16 the sigmoid may be rough (simd_bf16_math.h).
+template <class T>
+TRIREME_SIMD F32x16 gated(const F32x16& gate, const F32x16& up) {
+  return gate * simd::sigmoid_for<T>(gate) * up;
+}
 
 template <class T>
 void forward(const void* gate_up_row, void* y_row, int64_t width) {
@@ -17,10 +21,12 @@ void forward(const void* gate_up_row, void* y_row, int64_t width) {
   const T* up = gate + width;
   T* y = static_cast<T*>(y_row);
   int64_t i = 0;
-  for (; i + simd::kLanes <= width; i += simd::kLanes)
-    simd::store(y + i, gated(simd::load(gate + i), simd::load(up + i)));
+  for (; i + simd::kLanes <= width; i += simd::kLanes) {
+    simd::expect_writes(y + i);
+    simd::store(y + i, gated<T>(simd::load(gate + i), simd::load(up + i)));
+  }
   const int64_t left = width - i;
-  if (left > 0) simd::store(y + i, gated(simd::load(gate + i, left), simd::load(up + i, left)), left);
+  if (left > 0) simd::store(y + i, gated<T>(simd::load(gate + i, left), simd::load(up + i, left)), left);
 }
 
 struct GateUp {
@@ -28,10 +34,12 @@ struct GateUp {
 };
 
 // d silu(g) = s + g s (1 - s) with s = sigmoid(g).
+template <class T>
 TRIREME_SIMD GateUp gradients(const GateUp& x, const F32x16& dy) {
-  const F32x16 sigmoid = simd::sigmoid(x.gate);
-  const F32x16 silu = x.gate * sigmoid;
-  return {dy * x.up * fma(silu, splat(1.0f) - sigmoid, sigmoid), dy * silu};
+  const F32x16 bounded = max(splat(-80.0f), x.gate);  // e^80 is finite
+  const simd::SigmoidAndRest sigmoid = simd::sigmoid_and_rest_for<T>(bounded);
+  const F32x16 silu = bounded * sigmoid.value;
+  return {dy * x.up * fma(silu, sigmoid.rest, sigmoid.value), dy * silu};
 }
 
 template <class T>
@@ -41,14 +49,16 @@ void backward(const void* gate_up_row, const void* dy_row, void* dgate_up_row, i
   T* dgate = static_cast<T*>(dgate_up_row);
   int64_t i = 0;
   for (; i + simd::kLanes <= width; i += simd::kLanes) {
-    const GateUp d = gradients({simd::load(gate + i), simd::load(gate + width + i)}, simd::load(dy + i));
+    const GateUp d = gradients<T>({simd::load(gate + i), simd::load(gate + width + i)}, simd::load(dy + i));
+    simd::expect_writes(dgate + i);
+    simd::expect_writes(dgate + width + i);
     simd::store(dgate + i, d.gate);
     simd::store(dgate + width + i, d.up);
   }
   const int64_t left = width - i;
   if (left > 0) {
-    const GateUp d =
-        gradients({simd::load(gate + i, left), simd::load(gate + width + i, left)}, simd::load(dy + i, left));
+    const GateUp d = gradients<T>({simd::load(gate + i, left), simd::load(gate + width + i, left)},
+                                  simd::load(dy + i, left));
     simd::store(dgate + i, d.gate, left);
     simd::store(dgate + width + i, d.up, left);
   }
