@@ -48,5 +48,6 @@ NormKernels norm_kernels(NormKind kind, DType dtype, CpuIsa isa);
 NormKernels norm_kernels_baseline(NormKind kind, DType dtype);
 NormKernels norm_kernels_avx2(NormKind kind, DType dtype);
 NormKernels norm_kernels_avx512(NormKind kind, DType dtype);
+NormKernels norm_kernels_avx512_bf16(NormKind kind, DType dtype);
 
 }  // namespace trireme

@@ -19,6 +19,7 @@ T* element(T* p, int64_t i) {
 }  // namespace
 
 NormKernels norm_kernels(NormKind kind, DType dtype, CpuIsa isa) {
+  if (isa >= CpuIsa::avx512_bf16) return norm_kernels_avx512_bf16(kind, dtype);
   if (isa >= CpuIsa::avx512) return norm_kernels_avx512(kind, dtype);
   if (isa >= CpuIsa::avx2) return norm_kernels_avx2(kind, dtype);
   return norm_kernels_baseline(kind, dtype);
