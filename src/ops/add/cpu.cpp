@@ -11,9 +11,10 @@ CpuKernel prepare_add(const OpSig& sig, const CpuContext& context) {
   constexpr int64_t kGrain = 16384;  // elements
   const DType dtype = sig.inputs[0].dtype;
   const int64_t n = count(sig.inputs[0].shape), size = size_of(dtype);
-  const AddKernel loop = context.isa >= CpuIsa::avx512 ? add_kernel_avx512(dtype)
-                         : context.isa >= CpuIsa::avx2 ? add_kernel_avx2(dtype)
-                                                       : add_kernel_baseline(dtype);
+  const AddKernel loop = context.isa >= CpuIsa::avx512_bf16 ? add_kernel_avx512_bf16(dtype)
+                         : context.isa >= CpuIsa::avx512    ? add_kernel_avx512(dtype)
+                         : context.isa >= CpuIsa::avx2      ? add_kernel_avx2(dtype)
+                                                            : add_kernel_baseline(dtype);
   return [=, threads = context.threads](const Operands& operands) {
     const std::byte *a = operands.in<std::byte>(0), *b = operands.in<std::byte>(1);
     std::byte* y = operands.out<std::byte>(0);

@@ -11,5 +11,6 @@ using AddKernel = void (*)(const void* a, const void* b, void* y, int64_t n);  /
 AddKernel add_kernel_baseline(DType dtype);
 AddKernel add_kernel_avx2(DType dtype);
 AddKernel add_kernel_avx512(DType dtype);
+AddKernel add_kernel_avx512_bf16(DType dtype);
 
 }  // namespace trireme

@@ -11,7 +11,10 @@ void cast_elements(const void* x_data, void* y_data, int64_t n) {
   const From* x = static_cast<const From*>(x_data);
   To* y = static_cast<To*>(y_data);
   int64_t i = 0;
-  for (; i + simd::kLanes <= n; i += simd::kLanes) simd::store(y + i, simd::load(x + i));
+  for (; i + simd::kLanes <= n; i += simd::kLanes) {
+    simd::expect_writes(y + i);
+    simd::store(y + i, simd::load(x + i));
+  }
   if (i < n) simd::store(y + i, simd::load(x + i, n - i), n - i);
 }
 

@@ -24,6 +24,7 @@ struct Heads {
 };
 
 QkNormKernels pick(DType dtype, CpuIsa isa) {
+  if (isa >= CpuIsa::avx512_bf16) return qk_norm_kernels_avx512_bf16(dtype);
   if (isa >= CpuIsa::avx512) return qk_norm_kernels_avx512(dtype);
   if (isa >= CpuIsa::avx2) return qk_norm_kernels_avx2(dtype);
   return qk_norm_kernels_baseline(dtype);

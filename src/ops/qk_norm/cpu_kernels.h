@@ -20,5 +20,6 @@ struct QkNormKernels {
 QkNormKernels qk_norm_kernels_baseline(DType dtype);
 QkNormKernels qk_norm_kernels_avx2(DType dtype);
 QkNormKernels qk_norm_kernels_avx512(DType dtype);
+QkNormKernels qk_norm_kernels_avx512_bf16(DType dtype);
 
 }  // namespace trireme

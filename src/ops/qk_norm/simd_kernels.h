@@ -15,16 +15,25 @@ void forward(const void* x_row, const void* weight_row, void* y_row, float* rstd
   const T* weight = static_cast<const T*>(weight_row);
   for (int64_t h = 0; h < heads; ++h) {
     const T* x = static_cast<const T*>(x_row) + h * dim;
-    T* y = static_cast<T*>(y_row) + h * dim;
     F32x16 squares = simd::zero();
     for (int64_t i = 0; i < dim; i += simd::kLanes) {
       const F32x16 v = simd::load(x + i, dim - i);
       squares = fma(v, v, squares);
     }
-    rstd[h] = 1.0f / __builtin_sqrtf(simd::sum(squares) / static_cast<float>(dim) + eps);
+    rstd[h] = simd::sum(squares);
+  }
+  for (int64_t h = 0; h < heads; h += simd::kLanes) {  // a root and a division for sixteen heads
+    const F32x16 mean = simd::load(rstd + h, heads - h) / simd::splat(static_cast<float>(dim));
+    simd::store(rstd + h, simd::splat(1.0f) / sqrt(mean + simd::splat(eps)), heads - h);
+  }
+  for (int64_t h = 0; h < heads; ++h) {
+    const T* x = static_cast<const T*>(x_row) + h * dim;
+    T* y = static_cast<T*>(y_row) + h * dim;
     const F32x16 scale = simd::splat(rstd[h]);
-    for (int64_t i = 0; i < dim; i += simd::kLanes)
+    for (int64_t i = 0; i < dim; i += simd::kLanes) {
+      simd::expect_writes(y + i);
       simd::store(y + i, simd::load(x + i, dim - i) * scale * simd::load(weight + i, dim - i), dim - i);
+    }
   }
 }
 
@@ -50,6 +59,7 @@ void backward(const void* x_row, const void* weight_row, const float* rstd, cons
       const int64_t n = dim - i;
       const F32x16 normed = simd::load(x + i, n) * scale;
       const F32x16 slope = simd::load(dy + i, n) * simd::load(weight + i, n);
+      simd::expect_writes(dx + i);
       simd::store(dx + i, scale * (slope - normed * mean), n);
     }
   }

@@ -62,6 +62,7 @@ struct Rope {
 };
 
 RopeRow pick(RotaryLayout layout, DType dtype, CpuIsa isa) {
+  if (isa >= CpuIsa::avx512_bf16) return rope_row_avx512_bf16(layout, dtype);
   if (isa >= CpuIsa::avx512) return rope_row_avx512(layout, dtype);
   if (isa >= CpuIsa::avx2) return rope_row_avx2(layout, dtype);
   return rope_row_baseline(layout, dtype);

@@ -16,5 +16,6 @@ using RopeRow = void (*)(const void* x, void* y, const float* turn, int64_t head
 RopeRow rope_row_baseline(RotaryLayout layout, DType dtype);
 RopeRow rope_row_avx2(RotaryLayout layout, DType dtype);
 RopeRow rope_row_avx512(RotaryLayout layout, DType dtype);
+RopeRow rope_row_avx512_bf16(RotaryLayout layout, DType dtype);
 
 }  // namespace trireme

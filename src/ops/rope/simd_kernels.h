@@ -20,6 +20,8 @@ void rotate_half(const void* x_row, void* y_row, const float* turn, int64_t head
     for (int64_t i = 0; i < half; i += simd::kLanes) {
       const int64_t n = half - i;  // load and store take at most 16 of them
       const F32x16 cos = simd::load(cosines + i, n), sin = simd::load(sines + i, n);
+      simd::expect_writes(y + i);
+      simd::expect_writes(y + half + i);
       const F32x16 first = simd::load(a + i, n), second = simd::load(b + i, n);
       simd::store(y + i, first * cos - second * sin, n);
       simd::store(y + half + i, second * cos + first * sin, n);
@@ -29,8 +31,7 @@ void rotate_half(const void* x_row, void* y_row, const float* turn, int64_t head
 
 // Lanes 2i and 2i + 1 change places.
 TRIREME_SIMD F32x16 swap_pairs(const F32x16& x) {
-  const simd::IntPart order = simd::lane_numbers().part[0] ^ 1;
-  return simd::map_parts<F32x16>([&](simd::FloatPart part) { return __builtin_shuffle(part, order); }, x);
+  return simd::map_parts<F32x16>([](simd::FloatPart part) { return simd::swap_lanes<1>(part); }, x);
 }
 
 template <class T>
@@ -42,6 +43,7 @@ void rotate_interleaved(const void* x_row, void* y_row, const float* turn, int64
     T* y = static_cast<T*>(y_row) + h * dim;
     for (int64_t i = 0; i < dim; i += simd::kLanes) {
       const int64_t n = dim - i;
+      simd::expect_writes(y + i);
       const F32x16 pairs = simd::load(x + i, n);
       const F32x16 cos = simd::load(cosines + i, n), sin = simd::load(sines + i, n);
       simd::store(y + i, pairs * cos + swap_pairs(pairs) * sin, n);
