@@ -38,7 +38,7 @@ OpenRun open_run(const std::string& path, const std::vector<std::string>& overri
   const RunSpec spec =
       parse_config(checkpoint.reader.meta().config_toml, checkpoint.reader.location(), overrides);
   check_same_run(spec, checkpoint.reader.meta(), log);
-  fs::path run = fs::path(checkpoint.reader.location()).parent_path().parent_path();
+  const fs::path run = fs::absolute(checkpoint.reader.location()).parent_path().parent_path();
   return {spec, std::move(checkpoint), run_tokenizer(spec, run.string())};
 }
 

@@ -96,6 +96,10 @@ void RunSetup::fill_weights(const std::optional<OpenCheckpoint>& checkpoint) {
   }
   restore_state(*engine, checkpoint->reader);
   start = checkpoint->reader.meta();
+  const auto windows = start.counts.find(kEpochWindows);
+  if (windows != start.counts.end() && windows->second != data->samples_per_epoch())
+    log.warn("data.train had {} windows and now has {}: from here on the order of samples is another",
+             windows->second, data->samples_per_epoch());
   log.info("resumed from {}: step {}, {} tokens seen", checkpoint->reader.location(), start.step,
            start.tokens_seen);
 }

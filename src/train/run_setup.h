@@ -16,6 +16,10 @@
 
 namespace trireme {
 
+// Names in CheckpointMeta::counts.
+inline constexpr const char* kSkippedInARow = "skipped_in_a_row";  // NaN or Inf steps, up to this one
+inline constexpr const char* kEpochWindows = "epoch_windows";      // Dataset::samples_per_epoch of data.train
+
 struct RunSetup {
   // Opens the data, compiles, and only then makes and locks the run's folder: a mistake that shows before
   // leaves nothing behind. Then fills the weights, writes config.toml and says in the log what will run.

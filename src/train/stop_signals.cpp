@@ -22,6 +22,7 @@ sigset_t stop_set() {
 StopSignals::StopSignals() {
   const sigset_t set = stop_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -42,6 +43,7 @@ StopSignals::~StopSignals() {
   thread_.join();
   const sigset_t set = stop_set();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
 }
 
 }  // namespace trireme

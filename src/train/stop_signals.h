@@ -1,5 +1,6 @@
 // SIGTERM and SIGINT as a question the loop asks between steps. The first one asks the run to save and stop;
 // a second one ends the process at once, which harms nothing since files are only ever replaced whole.
+// SIGPIPE is ignored meanwhile: a terminal or pipe that went away must not end a run.
 #pragma once
 #include <atomic>
 #include <thread>

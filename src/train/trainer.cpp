@@ -18,8 +18,6 @@
 namespace trireme {
 namespace {
 
-constexpr const char* kSkippedInARow = "skipped_in_a_row";  // in CheckpointMeta::counts
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -133,6 +131,7 @@ class Trainer {
     recorder_.sync();
     sample_log_.sync();
     state_.counts[kSkippedInARow] = skipped_in_a_row_;
+    state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
     const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, training_state(*setup_.engine),
                                               {.keep = spec_.checkpoint.keep, .threads = setup_.threads});

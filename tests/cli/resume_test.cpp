@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -126,6 +127,28 @@ TEST(Signal, ASecondOneEndsItAtOnceAndHarmsNothing) {
   EXPECT_EQ(outcome.exit_code, 128 + SIGINT);
   EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
   EXPECT_EQ(tiny.fingerprint("tiny"), before);
+}
+
+// Whoever read the progress lines is gone after the first of them.
+TEST(Signal, AClosedPipeDoesNotEndTheRun) {
+  const TinyRun tiny;
+  const std::string command =
+      "cd '" + tiny.path() + "' && '" + TRIREME_BINARY + "' train config.toml 2>&1 | head -n 1 > first-line";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(lines_of(read_bytes(tiny / "first-line")).size(), 1u);
+  EXPECT_EQ(tiny.metric("tiny", "loss").size(), 12u);
+  EXPECT_EQ(tiny.checkpoints("tiny").back(), "step-00000012");
+}
+
+TEST(Run, SaysThatTheDataIsAnother) {
+  const TinyRun tiny;
+  ASSERT_EQ(tiny.train().exit_code, 0);
+  const std::string shard = read_bytes(tiny / "shards/train.u16");
+  write_bytes(tiny / "shards/train.u16", shard.substr(0, 2 * (10 * 64 + 1)));
+  const Outcome outcome = tiny.train({{"run.steps", "13"}, {"lr.decay_steps", "12"}});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("warning: data.train had 78 windows and now has 10"), std::string::npos)
+      << outcome.err;
 }
 
 TEST(Run, MayBeMoved) {
