@@ -1,4 +1,4 @@
-// Sizes of zero.
+// Sizes of zero: small, with tails, and beyond what the CPU kernel keeps in its cache.
 #include "ops/zero/zero.h"
 
 #include "ops/op.h"
@@ -7,7 +7,7 @@ namespace trireme {
 
 std::vector<OpCase> zero_cases() {
   std::vector<OpCase> cases;
-  for (const int64_t n : {1, 17, 70000, 8 << 20})
+  for (const int64_t n : {1, 17, 70000, 300001, 8 << 20})
     cases.push_back({.name = std::to_string(n),
                      .kind = "zero",
                      .attrs = pack_attrs(ZeroAttrs{n}),

@@ -23,8 +23,8 @@ void zero_in_memory(float* x, int64_t n) {
 }  // namespace
 
 CpuKernel prepare_zero(const OpSig& sig, const CpuContext& context) {
-  constexpr int64_t kGrain = 16384;          // elements
-  constexpr int64_t kCacheable = 1'000'000;  // elements: 4 MB, the second-level cache
+  constexpr int64_t kGrain = 16384;        // elements
+  constexpr int64_t kCacheable = 1 << 18;  // elements: 1 MB, half of a second-level cache
   const int64_t n = count(sig.outputs[0].shape);
   return [n, threads = context.threads](const Operands& operands) {
     float* x = operands.out<float>(0);
