@@ -103,19 +103,23 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   add_batch_fields(program, inputs, false);
   const DType compute = compute_dtype(spec);
   const bool trains = options.purpose == Purpose::training;
-  const auto evals = static_cast<int32_t>(options.eval_micro_batches);
+  CHECK(options.eval_micro_batches % program.mesh.ranks() == 0, "{} micro-batches of evaluation on {} ranks",
+        options.eval_micro_batches, program.mesh.ranks());
+  const auto evals = static_cast<int32_t>(options.eval_micro_batches / program.mesh.ranks());
   std::vector<Chain> chains;
   if (trains)
     chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward_and_backward));
   if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward));
-  const std::vector<GroupPlan> groups = add_groups(program, chains, trains);
+  const Sharding sharding = sharding_of(spec, program.mesh, program.rank);
+  const std::vector<GroupPlan> groups = add_groups(program, chains, sharding, trains);
   if (trains) {
     const auto steps = static_cast<int32_t>(micro_batches_per_step(spec));
-    lower_training(program, groups, chains.front(), one_rank(accumulate(steps), steps, true), steps,
-                   update_rule(spec.optimizer), compute);
+    lower_training(program, groups, chains.front(), one_rank(accumulate(steps), steps, true),
+                   {{steps, sharding, compute}, update_rule(spec.optimizer)});
   }
   if (evals > 0)
-    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, false), evals, compute);
+    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, false),
+                     {evals, sharding, compute});
 }
 
 void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions& options,
@@ -126,7 +130,7 @@ void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions
   inputs.seq_len = 1;
   const Chain decode =
       compile_chain(program, build_model(spec.model, inputs), spec, options, Derive::forward);
-  const std::vector<GroupPlan> groups = add_groups(program, {prefill, decode}, false);
+  const std::vector<GroupPlan> groups = add_groups(program, {prefill, decode}, Sharding{}, false);
   lower_generation(program, groups, prefill, decode, compute_dtype(spec));
 }
 
@@ -138,6 +142,13 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   Compiled out;
   out.program.name = spec.run.name;
   out.program.threads = options.threads;
+  if (options.purpose == Purpose::training) {
+    out.program.mesh = {static_cast<int32_t>(spec.parallel.dp_replicate),
+                        static_cast<int32_t>(spec.parallel.dp_shard)};
+    out.program.rank = options.rank;
+  }
+  CHECK(options.rank >= 0 && options.rank < out.program.mesh.ranks(), "rank {} of {}", options.rank,
+        out.program.mesh.ranks());
   ModelInputs inputs;
   if (options.purpose == Purpose::generation) {
     // No chunk of a prompt is longer than the caches.

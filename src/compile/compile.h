@@ -20,9 +20,11 @@ enum class Purpose : uint8_t {
 
 struct CompileOptions {
   Purpose purpose = Purpose::training;
-  int threads = 1;                 // of this rank
-  int64_t eval_micro_batches = 0;  // 0: no eval timeline (training)
-  int64_t prefill_tokens = 64;     // generation: positions per prefill call
+  int rank = 0;     // of the config's mesh; evaluation and generation run on one rank
+  int threads = 1;  // of this rank
+  int64_t eval_micro_batches =
+      0;                        // of all ranks together, as eval_micro_batches() has it; 0: no eval timeline
+  int64_t prefill_tokens = 64;  // generation: positions per prefill call
   int64_t generation_context = 0;  // generation: rows of the KV caches; 0: model.context
   // Sees every IR after every pass, as text, when set: for `trireme compile --print` and tests.
   std::function<void(std::string_view pass, const std::string& text)> dump;

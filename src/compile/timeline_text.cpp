@@ -1,4 +1,4 @@
-// Columns: number, stream, action, unit, micro-batch, what it waits for.
+// Columns: number, stream, action, unit (of a comm action: what it fills), micro-batch, what it waits for.
 #include "compile/timeline_text.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,9 @@ std::string timelines_text(const Program& program) {
                         timeline.actions.size());
     for (size_t i = 0; i < timeline.actions.size(); ++i) {
       const Action& action = timeline.actions[i];
-      const std::string unit = action.unit.valid() ? program.unit(action.unit).name : "";
+      const std::string unit = !action.transfers.empty() ? program.buffer(action.transfers[0].to.buffer).name
+                               : action.unit.valid()     ? program.unit(action.unit).name
+                                                         : "";
       text += fmt::format("{:6} {:8} {:16} {:32}", i, name_of(action.stream), name_of(action.kind), unit);
       if (action.micro_batch >= 0) text += fmt::format(" mb {}", action.micro_batch);
       for (const ActionId id : action.waits) text += fmt::format(" after {}", id.index);

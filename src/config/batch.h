@@ -8,6 +8,7 @@ template <template <class> class As>
 struct BatchKeys {
   As<int64_t> sequences{};  // per optimizer step, all ranks together; a multiple of micro
   As<int64_t> micro{};      // sequences per rank and forward
+  As<int64_t> lanes{};      // contiguous parts of a step that are summed on their own, then in a binary tree
 };
 
 using BatchSpec = BatchKeys<Plain>;

@@ -21,6 +21,8 @@ namespace trireme {
 inline constexpr Range kSequenceCounts = between(1, 1e9);
 inline constexpr Range kStepCounts = between(0, 1e12);
 
+inline constexpr Range kRankCounts = between(1, 1 << 20);
+
 template <class Data, class Visit>
 void data_fields(Data& d, Visit&& visit) {
   visit(d.train, Field{.key = "train",
@@ -76,6 +78,46 @@ void batch_fields(Batch& b, Visit&& visit) {
               .range = kSequenceCounts,
               .meaning = "per rank and forward; gradients accumulate over sequences / micro"},
         int64_t{1});
+  visit(
+      b.lanes,
+      Field{.key = "lanes",
+            .by_default = "the number of data-parallel ranks",
+            .range = kRankCounts,
+            .meaning =
+                "fixes the order in which gradients are summed: runs with equal lanes have equal bits on any "
+                "number of data-parallel ranks that divides it"});
+}
+
+template <class Parallel, class Visit>
+void parallel_fields(Parallel& p, Visit&& visit) {
+  visit(p.dp_replicate,
+        Field{.key = "dp_replicate",
+              .unit = "ranks",
+              .range = kRankCounts,
+              .effect = Effect::logistics,
+              .meaning = "copies of the model; gradients are summed over them"},
+        int64_t{1});
+  visit(p.dp_shard,
+        Field{.key = "dp_shard",
+              .unit = "ranks",
+              .range = kRankCounts,
+              .effect = Effect::logistics,
+              .meaning = "ranks that share the state of one copy as zero says"},
+        int64_t{1});
+  visit(p.zero,
+        Field{.key = "zero",
+              .by_default = "1 when dp_shard > 1, else 0",
+              .range = between(0, 3),
+              .effect = Effect::logistics,
+              .meaning = "what dp_shard divides: 0 nothing, 1 optimizer state, 2 and gradients, 3 and "
+                         "parameters"});
+  visit(p.reshard_after_forward,
+        Field{.key = "reshard_after_forward",
+              .effect = Effect::logistics,
+              .meaning = "gather parameters again for backward instead of keeping them from forward",
+              .only_for = "parallel.zero = 3",
+              .applies = may_be(p.zero, 3)},
+        true);
 }
 
 template <class Optimizer, class Visit>
@@ -233,6 +275,13 @@ void run_fields(Run& r, Visit&& visit) {
               .effect = logistics,
               .meaning = "as many NaN or Inf steps in a row end the run"},
         int64_t{10});
+  visit(r.timeout_s,
+        Field{.key = "timeout_s",
+              .unit = "s",
+              .range = {.min = 0, .max = 1e6, .min_open = true},
+              .effect = logistics,
+              .meaning = "a rank that does not come for so long is given up, and the run with it"},
+        300.0);
   visit(r.log_every_steps,
         Field{.key = "log_every_steps",
               .unit = "steps",
@@ -249,6 +298,8 @@ void visit_sections(Config& c, Section&& section) {
   section("data", "what is read, and how it is cut into sequences",
           [&](auto&& visit) { data_fields(c.data, visit); });
   section("batch", "the batch of an optimizer step", [&](auto&& visit) { batch_fields(c.batch, visit); });
+  section("parallel", "how the run is spread over ranks",
+          [&](auto&& visit) { parallel_fields(c.parallel, visit); });
   section("optimizer", "how weights are updated",
           [&](auto&& visit) { optimizer_fields(c.optimizer, visit); });
   section("lr", "how the learning rate varies over the steps", [&](auto&& visit) { lr_fields(c.lr, visit); });

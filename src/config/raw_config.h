@@ -12,6 +12,7 @@
 #include "config/lr.h"
 #include "config/model.h"
 #include "config/optimizer.h"
+#include "config/parallel.h"
 #include "config/precision.h"
 #include "config/run.h"
 
@@ -21,6 +22,7 @@ struct RawConfig {
   RawModel model;
   RawData data;
   RawBatch batch;
+  RawParallel parallel;
   RawOptimizer optimizer;
   RawLr lr;
   RawPrecision precision;

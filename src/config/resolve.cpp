@@ -137,6 +137,7 @@ RunSpec resolve(RawConfig raw, const std::optional<RawModel>& hf) {
   resolve_model(raw);
   resolve_run(raw);
   resolve_data(raw);
+  resolve_parallel(raw);
   resolve_batch(raw);
   resolve_lr(raw);
   resolve_eval(raw);

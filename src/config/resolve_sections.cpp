@@ -41,6 +41,30 @@ void check_run_name(const RawConfig& raw) {
     fail_key(raw, "run.dir", "is empty; write \".\" for the folder where the command runs");
 }
 
+// Micro-batches split evenly over lanes, and lanes over the data-parallel ranks; lanes are summed in a binary
+// tree.
+void resolve_lanes(RawConfig& raw) {
+  RawBatch& batch = raw.batch;
+  const int64_t ranks = *raw.parallel.dp_replicate * *raw.parallel.dp_shard;
+  const int64_t micro_batches = *batch.sequences / *batch.micro;
+  if (micro_batches % ranks != 0)
+    fail_key(raw, "batch.sequences",
+             "makes {} micro-batches of batch.micro = {}, which {} data-parallel ranks "
+             "(parallel.dp_replicate = {} x dp_shard = {}) cannot share evenly; use {} sequences",
+             micro_batches, *batch.micro, ranks, *raw.parallel.dp_replicate, *raw.parallel.dp_shard,
+             nearest_multiples(*batch.sequences, ranks * *batch.micro));
+  if (!batch.lanes) batch.lanes = ranks;
+  const int64_t lanes = *batch.lanes;
+  const int64_t per_rank = lanes / ranks;
+  if (lanes % ranks != 0 || (per_rank & (per_rank - 1)) != 0)
+    fail_key(raw, "batch.lanes", "must be {} data-parallel ranks times a power of two; use {}", ranks, ranks);
+  if (micro_batches % lanes != 0)
+    fail_key(
+        raw, "batch.lanes",
+        "does not divide the {} micro-batches of a step (batch.sequences = {}, batch.micro = {}); use {}",
+        micro_batches, *batch.sequences, *batch.micro, ranks);
+}
+
 }  // namespace
 
 std::string range_text(const Range& range) {
@@ -117,10 +141,15 @@ void resolve_batch(RawConfig& raw) {
              "is not a multiple of batch.micro = {}{}; use {} sequences, or a micro that divides {}", micro,
              derived, nearest_multiples(*batch.sequences, micro), *batch.sequences);
   }
+  resolve_lanes(raw);
   int64_t tokens = 0;
   if (__builtin_mul_overflow(*batch.sequences * seq_len, *raw.run.steps, &tokens))
     fail_key(raw, "run.steps", "of {} tokens each are more than 2^63 tokens; use fewer",
              *batch.sequences * seq_len);
+}
+
+void resolve_parallel(RawConfig& raw) {
+  if (!raw.parallel.zero) raw.parallel.zero = *raw.parallel.dp_shard > 1 ? 1 : 0;
 }
 
 void resolve_lr(RawConfig& raw) {

@@ -12,8 +12,9 @@ namespace trireme {
 
 void resolve_model(RawConfig& raw);
 void resolve_run(RawConfig& raw);
-void resolve_data(RawConfig& raw);   // needs model, run
-void resolve_batch(RawConfig& raw);  // needs data, run
+void resolve_data(RawConfig& raw);  // needs model, run
+void resolve_parallel(RawConfig& raw);
+void resolve_batch(RawConfig& raw);  // needs data, run, parallel
 void resolve_lr(RawConfig& raw);     // needs run
 void resolve_eval(RawConfig& raw);   // needs data
 

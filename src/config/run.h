@@ -20,6 +20,7 @@ struct RunKeys {
   std::optional<int64_t> threads;    // cores used by all ranks of this process; absent: all it may use
   std::optional<double> peak_flops;  // of the machine per second, for MFU; absent: measured at start
   As<int64_t> max_skipped_steps{};   // as many NaN or Inf steps in a row end the run
+  As<double> timeout_s{};            // how long ranks wait for one another
   As<int64_t> log_every_steps{};     // of the progress line; metrics.jsonl has every step
 };
 

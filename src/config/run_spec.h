@@ -11,6 +11,7 @@
 #include "config/lr.h"
 #include "config/model.h"
 #include "config/optimizer.h"
+#include "config/parallel.h"
 #include "config/precision.h"
 #include "config/run.h"
 
@@ -20,6 +21,7 @@ struct RunSpec {
   ModelSpec model;
   DataSpec data;
   BatchSpec batch;
+  ParallelSpec parallel;
   OptimizerSpec optimizer;
   LrSpec lr;
   PrecisionSpec precision;
@@ -28,8 +30,19 @@ struct RunSpec {
   RunOptions run;
 };
 
+inline int64_t data_parallel_ranks(const RunSpec& spec) {
+  return spec.parallel.dp_replicate * spec.parallel.dp_shard;
+}
 // Forwards per rank and optimizer step.
-inline int64_t micro_batches_per_step(const RunSpec& spec) { return spec.batch.sequences / spec.batch.micro; }
+inline int64_t micro_batches_per_step(const RunSpec& spec) {
+  return spec.batch.sequences / spec.batch.micro / data_parallel_ranks(spec);
+}
+// Micro-batches of all ranks together for an evaluation of `sequences`: filled up, so that every lane has as
+// many.
+inline int64_t eval_micro_batches(const RunSpec& spec, int64_t sequences) {
+  const int64_t per_round = spec.batch.micro * spec.batch.lanes;
+  return (sequences + per_round - 1) / per_round * spec.batch.lanes;
+}
 // Tokens per optimizer step, all ranks together.
 inline int64_t tokens_per_step(const RunSpec& spec) { return spec.batch.sequences * spec.data.seq_len; }
 

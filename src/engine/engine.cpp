@@ -1,6 +1,9 @@
 // The walk over a timeline: pointers from roles, kernels from sections.
 #include "engine/engine.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -22,13 +25,18 @@ double seconds_now() {
 
 }  // namespace
 
-Engine::Engine(const Program& program, Device& device) : program_(program), device_(device) {
+Engine::Engine(const Program& program, Device& device, const Communicators& communicators)
+    : program_(program), device_(device), communicators_(communicators) {
   arena_ = device_.allocate_arena(program_.memory.arena_bytes);
   // Only what some action runs is prepared.
   prepared_.resize(program_.codes.size());
   for (const Code& code : program_.codes) ordinals_.push_back(ordinals_by_role(code));
   for (const Timeline& timeline : program_.timelines)
     for (const Action& action : timeline.actions) {
+      for (const Transfer& transfer : action.transfers)
+        CHECK(communicators_[static_cast<size_t>(transfer.axis)] != nullptr, "no communicator for {}",
+              name_of(transfer.axis));
+      if (action.stream == Stream::comm && !comm_) comm_ = std::make_unique<CommWorker>();
       if (!action.unit.valid()) continue;
       const CodeId id = program_.unit(action.unit).code;
       PreparedSection& section =
@@ -117,37 +125,72 @@ void Engine::load(const Action& action, const BatchArrays& arrays) {
 void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches) {
   CHECK(batches.size() >= static_cast<size_t>(timeline.micro_batches), "{} needs {} micro-batches, got {}",
         timeline.name, timeline.micro_batches, batches.size());
-  for (const Action& action : timeline.actions) {
-    if (action.kind == ActionKind::load)
+  std::vector<int64_t> tickets(comm_ ? timeline.actions.size() : 0);  // by comm action
+  int64_t last_ticket = 0;
+  for (size_t i = 0; i < timeline.actions.size(); ++i) {
+    const Action& action = timeline.actions[i];
+    for (const ActionId id : action.waits) comm_->wait(tickets[static_cast<size_t>(id.index)]);
+    if (action.stream == Stream::comm)
+      last_ticket = tickets[i] = submit(action);
+    else if (action.kind == ActionKind::load)
       load(action, batches[static_cast<size_t>(action.micro_batch)]);
     else
       run_action(action);
   }
   device_.synchronize();
+  if (comm_) comm_->wait(last_ticket);
 }
 
-Location Engine::state_location(ParamId id, ParamState state) const {
+// A comm action starts once all compute before it is done.
+int64_t Engine::submit(const Action& action) {
+  device_.synchronize();
+  return comm_->submit([this, &action] {
+    const std::string what =
+        fmt::format("{} of {}", name_of(action.kind), program_.buffer(action.transfers[0].to.buffer).name);
+    for (const Transfer& t : action.transfers) transfer(t, what);
+  });
+}
+
+void Engine::transfer(const Transfer& t, std::string_view what) const {
+  if (!device_.host_addressable()) return;  // nothing is behind its addresses
+  Communicator& ranks = *communicators_[static_cast<size_t>(t.axis)];
+  switch (t.op) {
+    case CommOp::all_reduce:
+      return ranks.all_reduce(at(t.to), t.count, t.dtype, what);
+    case CommOp::reduce_scatter:
+      return ranks.reduce_scatter(at(t.from), at(t.to), t.count, t.dtype, what);
+    case CommOp::all_gather:
+      return ranks.all_gather(at(t.from), at(t.to), t.count * size_of(t.dtype), what);
+  }
+}
+
+Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
   const BufferId buffer = state == ParamState::master    ? group.master
                           : state == ParamState::moment1 ? group.moment1
                                                          : group.moment2;
   CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
-  return {buffer, param.offset * size_of(DType::f32)};
+  const int64_t begin = std::max(param.offset, group.shard_begin);
+  const int64_t end = std::min(param.offset + count(param.shape), group.shard_begin + group.shard_elements);
+  if (begin >= end) return {{buffer, 0}, 0, 0};
+  return {{buffer, (begin - group.shard_begin) * size_of(DType::f32)}, begin - param.offset, end - begin};
 }
 
 void Engine::write_state(ParamId param, ParamState state, std::span<const float> values) {
-  device_.write(at(state_location(param, state)), values.data(), static_cast<int64_t>(values.size_bytes()));
+  const StatePlace place = state_place(param, state);
+  device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
 }
 
 void Engine::read_state(ParamId param, ParamState state, std::span<float> values) const {
-  device_.read(values.data(), at(state_location(param, state)), static_cast<int64_t>(values.size_bytes()));
+  const StatePlace place = state_place(param, state);
+  device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
 }
 
-std::span<std::byte> Engine::state_bytes(ParamId param, ParamState state) const {
+StatePiece Engine::state_piece(ParamId param, ParamState state) const {
   if (!device_.host_addressable()) return {};
-  const int64_t elements = count(program_.params[static_cast<size_t>(param.index)].shape);
-  return {at(state_location(param, state)), static_cast<size_t>(elements * size_of(DType::f32))};
+  const StatePlace place = state_place(param, state);
+  return {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}};
 }
 
 void Engine::write_buffer(BufferId buffer, const void* from, int64_t bytes) {

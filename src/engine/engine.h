@@ -1,14 +1,19 @@
-// Runs a Program on a Device: allocates the arena, prepares every kernel, then walks timelines. It knows ops
-// only as kernels and pointers: no model, no schedule, no parallelism.
+// Runs a Program on a Device, with Communicators: allocates the arena, prepares every kernel, then walks
+// timelines. It knows ops only as kernels and pointers, and comm actions as transfers: no model, no schedule,
+// no kind of parallelism.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "device/device.h"
+#include "engine/comm_worker.h"
 #include "ir/program.h"
 
 namespace trireme {
@@ -25,10 +30,19 @@ using Profile = std::map<std::string, OpTime>;
 
 enum class ParamState : uint8_t { master, moment1, moment2 };
 
+// By CommAxis; null for axes that the program's comm actions do not name.
+using Communicators = std::array<Communicator*, kCommAxes>;
+
+// Part of a parameter's state: `values` are its elements from `first` on, in the arena.
+struct StatePiece {
+  int64_t first = 0;
+  std::span<float> values;
+};
+
 class Engine {
  public:
-  // Both must outlive the engine. EnvError when the arena cannot be had.
-  Engine(const Program& program, Device& device);
+  // All must outlive the engine. EnvError when the arena cannot be had.
+  Engine(const Program& program, Device& device, const Communicators& communicators = {});
 
   const Program& program() const { return program_; }
 
@@ -36,11 +50,15 @@ class Engine {
   // Complete on return.
   void run(const Timeline& timeline, std::span<const BatchArrays> batches);
 
-  // f32 state of a parameter, count(shape) elements.
+  // f32 state of a parameter, count(shape) elements, of which this rank keeps those in its shard: the others
+  // are left as they are.
   void write_state(ParamId param, ParamState state, std::span<const float> values);
   void read_state(ParamId param, ParamState state, std::span<float> values) const;
   // The same in place, on devices whose arena the host can address; empty on others.
-  std::span<std::byte> state_bytes(ParamId param, ParamState state) const;
+  StatePiece state_piece(ParamId param, ParamState state) const;
+
+  // Seconds so far that compute has waited for communication.
+  double exposed_comm_s() const { return comm_ ? comm_->waited_s() : 0; }
 
   // A lasting buffer (scalars, result), from its start.
   void write_buffer(BufferId buffer, const void* from, int64_t bytes);
@@ -56,19 +74,29 @@ class Engine {
     std::vector<bool> has_scratch;
   };
 
+  // Where the elements [first, first + count) of a parameter lie.
+  struct StatePlace {
+    Location location;
+    int64_t first = 0, count = 0;
+  };
+
+  int64_t submit(const Action& action);
+  void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
   void run_action(const Action& action);
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
-  Location state_location(ParamId param, ParamState state) const;
+  StatePlace state_place(ParamId param, ParamState state) const;
 
   const Program& program_;
   Device& device_;
   std::byte* arena_ = nullptr;
   std::vector<std::array<PreparedSection, kSections>> prepared_;  // by code
   std::vector<std::vector<int32_t>> ordinals_;  // by code and value: its place among values of its role
+  Communicators communicators_;
   Profile* profile_ = nullptr;
+  std::unique_ptr<CommWorker> comm_;  // last: it works on the rest
 };
 
 }  // namespace trireme

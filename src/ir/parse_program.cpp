@@ -9,6 +9,8 @@
 namespace trireme {
 namespace {
 
+constexpr int32_t kMostRanks = 1 << 30;
+
 // The enumerator of E below `count` that is called `name`.
 template <class E>
 E named(const LineReader& reader, std::string_view name, int count) {
@@ -41,6 +43,12 @@ class ProgramReader {
     if (!reader_.next_line() || reader_.word() != "program") reader_.fail("'program NAME' is missing");
     program_.name = reader_.quoted();
     program_.rank = reader_.index(reader_.value_of("rank"));
+    program_.mesh.dp_replicate = reader_.index(reader_.value_of("dp_replicate"));
+    program_.mesh.dp_shard = reader_.index(reader_.value_of("dp_shard"));
+    const Mesh& mesh = program_.mesh;
+    if (mesh.dp_replicate < 1 || mesh.dp_shard < 1 || mesh.dp_replicate > kMostRanks / mesh.dp_shard ||
+        program_.rank >= mesh.ranks())
+      reader_.fail(fmt::format("no rank {} among {} x {}", program_.rank, mesh.dp_replicate, mesh.dp_shard));
     program_.threads = reader_.index(reader_.value_of("threads"));
     program_.batch_bytes = size_of_key("batch_bytes");
     program_.memory.arena_bytes = size_of_key("arena_bytes");
@@ -89,10 +97,23 @@ class ProgramReader {
     ParamGroup group;
     group.name = reader_.word();
     group.elements = size_of_key("elements");
+    read_shard(group);
     group.master = optional_buffer("master");
     group.moment1 = optional_buffer("moment1");
     group.moment2 = optional_buffer("moment2");
     program_.groups.push_back(std::move(group));
+  }
+
+  // "shard=BEGIN+COUNT", within the group.
+  void read_shard(ParamGroup& group) {
+    const std::string_view text = reader_.value_of("shard");
+    const size_t plus = text.find('+');
+    if (plus == std::string_view::npos) reader_.fail(fmt::format("'{}' is no shard", text));
+    group.shard_begin = reader_.integer(text.substr(0, plus));
+    group.shard_elements = reader_.integer(text.substr(plus + 1));
+    if (group.shard_begin < 0 || group.shard_elements < 0 ||
+        group.shard_elements > group.elements - group.shard_begin)
+      reader_.fail(fmt::format("shard {} is not within {} elements", text, group.elements));
   }
 
   void read_param() {
@@ -146,7 +167,7 @@ class ProgramReader {
     Timeline& timeline = program_.timelines.back();
     Action action;
     std::vector<std::string_view> seen;
-    action.kind = named<ActionKind>(reader_, reader_.word(), static_cast<int>(ActionKind::optimizer) + 1);
+    action.kind = named<ActionKind>(reader_, reader_.word(), kActionKinds);
     action.stream = named<Stream>(reader_, reader_.word(), 2);
     while (!reader_.at_line_end()) {
       const auto [key, value] = pair(reader_.word());
@@ -157,7 +178,7 @@ class ProgramReader {
     }
     if (action.unit.valid())
       there(action.unit.index, program_.units.size(), "unit");
-    else if (action.kind != ActionKind::load)
+    else if (action.kind != ActionKind::load && action.transfers.empty())
       reader_.fail("unit=... is missing");
     if (action.micro_batch >= 0 || action.kind == ActionKind::load)
       there(action.micro_batch, static_cast<size_t>(timeline.micro_batches), "micro-batch");
@@ -172,6 +193,8 @@ class ProgramReader {
       action.micro_batch = reader_.index(value);
     else if (key == "waits")
       for (const std::string_view id : reader_.list(value)) action.waits.emplace_back(reader_.index(id));
+    else if (key == "transfers")
+      for (const std::string_view text : reader_.list(value)) action.transfers.push_back(transfer(text));
     else if (key == "workspace")
       action.workspace = buffer(value);
     else if (key == "saved")
@@ -190,6 +213,27 @@ class ProgramReader {
       action.output_grads = locations(value);
     else
       reader_.fail(fmt::format("'{}' does not belong into an action", key));
+  }
+
+  Transfer transfer(std::string_view text) {
+    std::array<std::string_view, 6> parts;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const size_t slash = i + 1 < parts.size() ? text.find('/') : text.size();
+      if (slash == std::string_view::npos) reader_.fail("a transfer has six parts");
+      parts[i] = text.substr(0, slash);
+      text.remove_prefix(std::min(text.size(), slash + 1));
+    }
+    Transfer transfer;
+    transfer.op = named<CommOp>(reader_, parts[0], kCommOps);
+    transfer.axis = named<CommAxis>(reader_, parts[1], kCommAxes);
+    const auto dtype = dtype_named(parts[2]);
+    if (!dtype) reader_.fail(fmt::format("'{}' is no dtype", parts[2]));
+    transfer.dtype = *dtype;
+    transfer.from = location(parts[3]);
+    transfer.to = location(parts[4]);
+    transfer.count = reader_.integer(parts[5]);
+    if (transfer.count < 0) reader_.fail("count is negative");
+    return transfer;
   }
 
   void read_buffer() {

@@ -16,6 +16,12 @@ std::string joined(const std::vector<T>& items, std::string (*text_of)(const T&)
   return text;
 }
 
+// "all_gather/dp_shard/bf16/b3+2048/b3+0/1024": op, axis, dtype, from, to, count.
+std::string transfer_text(const Transfer& t) {
+  return fmt::format("{}/{}/{}/{}/{}/{}", name_of(t.op), name_of(t.axis), name_of(t.dtype),
+                     location_text(t.from), location_text(t.to), t.count);
+}
+
 std::string action_text(const Action& a) {
   std::string text = fmt::format("{} {}", name_of(a.kind), name_of(a.stream));
   const auto add = [&](const char* key, const std::string& value) {
@@ -25,6 +31,7 @@ std::string action_text(const Action& a) {
   if (a.micro_batch >= 0) add("mb", std::to_string(a.micro_batch));
   if (!a.waits.empty())
     add("waits", joined<ActionId>(a.waits, [](const ActionId& id) { return std::to_string(id.index); }));
+  if (!a.transfers.empty()) add("transfers", joined<Transfer>(a.transfers, transfer_text));
   const auto buffer = [&](const char* key, BufferId id) {
     if (id.valid()) add(key, fmt::format("b{}", id.index));
   };
@@ -69,13 +76,16 @@ std::string unit_text(const Unit& unit, const Code& code) {
 
 std::string to_text(const Program& p) {
   std::string text = fmt::format(
-      "program {} rank={} threads={} batch_bytes={} arena_bytes={} scalars={} result={}\n", in_quotes(p.name),
-      p.rank, p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
+      "program {} rank={} dp_replicate={} dp_shard={} threads={} batch_bytes={} arena_bytes={} scalars={} "
+      "result={}\n",
+      in_quotes(p.name), p.rank, p.mesh.dp_replicate, p.mesh.dp_shard, p.threads, p.batch_bytes,
+      p.memory.arena_bytes, p.scalars.index, p.result.index);
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)
-    text += fmt::format("group {} elements={} master={} moment1={} moment2={}\n", g.name, g.elements,
-                        g.master.index, g.moment1.index, g.moment2.index);
+    text +=
+        fmt::format("group {} elements={} shard={}+{} master={} moment1={} moment2={}\n", g.name, g.elements,
+                    g.shard_begin, g.shard_elements, g.master.index, g.moment1.index, g.moment2.index);
   for (const Param& q : p.params)
     text += fmt::format("param {} shape={} group={} offset={} decay={}\n", q.name, to_string(q.shape),
                         q.group.index, q.offset, q.decay ? 1 : 0);

@@ -38,11 +38,13 @@ struct Param {
 // Elements: a parameter's start in a flat buffer, and the chunk of the grad norm's partial sums.
 inline constexpr int64_t kParamAlignment = 1024;
 
-// The unit of gathering and reducing: one flat buffer per kind of state.
+// The unit of gathering and reducing: one flat buffer per kind of state. Where its state is sharded, a rank
+// keeps the slice [shard_begin, shard_begin + shard_elements) of master weights and moments.
 struct ParamGroup {
   std::string name;
-  int64_t elements = 0;       // padded to kParamAlignment
-  BufferId master;            // f32
+  int64_t elements = 0;  // of the flat buffer: a multiple of kParamAlignment times the number of shards
+  int64_t shard_begin = 0, shard_elements = 0;
+  BufferId master;            // f32, shard_elements
   BufferId moment1, moment2;  // f32; invalid when the program does not train
   bool operator==(const ParamGroup&) const = default;
 };
@@ -71,31 +73,60 @@ struct Unit {
 // --- the order of work ------------------------------------------------------------------------------------
 
 enum class ActionKind : uint8_t {
-  load,     // the micro-batch's tokens, targets, ... from the loader
-  unshard,  // a group's compute copy from its master weights
-  prepare,  // a block's prepared values (packed weights)
-  zero,     // a group's gradient accumulators
+  load,           // the micro-batch's tokens, targets, ... from the loader
+  unshard,        // a group's compute copy from its master weights (of its own shard, where sharded)
+  gather_params,  // comm: the other ranks' shards of the compute copy
+  prepare,        // a block's prepared values (packed weights)
+  zero,           // a group's gradient accumulators
   forward,
   backward,  // both parts
   backward_input,
   backward_weight,
-  loss,          // the step's loss from the micro-batches'
-  norm_partial,  // a group's partial sums of squares
-  grad_norm,     // the whole norm, the clip scale, whether the step counts
-  optimizer,     // a group's update
+  combine_lanes,  // a lane's gradients are added to those of the lane before
+  reduce_grad,    // comm: a group's gradients are summed over data-parallel ranks
+  loss,           // the rank's loss from its micro-batches'
+  reduce_loss,    // comm: ... of all ranks
+  norm_partial,   // a group's partial sums of squares
+  gather_norm,    // comm: ... of the other shards
+  grad_norm,      // the whole norm, the clip scale, whether the step counts
+  optimizer,      // a group's update
 };
+inline constexpr int kActionKinds = 17;
 std::string_view name_of(ActionKind kind);
-Section section_of(ActionKind kind);  // which op list the action runs; load runs none
+Section section_of(ActionKind kind);  // which op list the action runs; load and comm actions run none
 
+// A stream keeps its own order. A comm action starts once every compute action before it in the timeline is
+// done; it is done for a later action that names it in `waits`.
 enum class Stream : uint8_t { compute, comm };
 std::string_view name_of(Stream stream);
 
+// Which ranks take part: all data-parallel ranks, or those of one of its two axes.
+enum class CommAxis : uint8_t { dp, dp_shard, dp_replicate };
+inline constexpr int kCommAxes = 3;
+std::string_view name_of(CommAxis axis);
+
+enum class CommOp : uint8_t { all_reduce, reduce_scatter, all_gather };
+inline constexpr int kCommOps = 3;
+std::string_view name_of(CommOp op);
+
+// One collective of a comm action. all_reduce: in place at `to`, `count` elements. reduce_scatter: `count`
+// elements per rank from `from` to `to`. all_gather: `count` elements per rank, from `from` into `to`.
+struct Transfer {
+  CommOp op = CommOp::all_reduce;
+  CommAxis axis = CommAxis::dp;
+  Location from, to;
+  int64_t count = 0;
+  DType dtype = DType::f32;
+  bool operator==(const Transfer&) const = default;
+};
+
 struct Action {
   ActionKind kind = ActionKind::load;
-  UnitId unit;               // invalid for load
+  UnitId unit;               // invalid for load and comm actions
   int32_t micro_batch = -1;  // -1 where the action belongs to the step
   Stream stream = Stream::compute;
-  std::vector<ActionId> waits;  // on other streams; a stream keeps its own order
+  std::vector<ActionId> waits;      // on comm actions
+  std::vector<Transfer> transfers;  // of a comm action, in order
 
   // Memory, by value role.
   BufferId workspace, saved, held, batch;
@@ -157,9 +188,21 @@ struct BatchField {
   bool operator==(const BatchField&) const = default;
 };
 
+// The ranks of the run, outermost axis first, and this program's place: rank = replicate * dp_shard + shard.
+struct Mesh {
+  int32_t dp_replicate = 1, dp_shard = 1;
+  int32_t ranks() const { return dp_replicate * dp_shard; }
+  bool operator==(const Mesh&) const = default;
+};
+
+int32_t size_of(const Mesh& mesh, CommAxis axis);
+// The ranks that take part with `rank`, itself included, in their order.
+std::vector<int> members_of(const Mesh& mesh, CommAxis axis, int32_t rank);
+
 struct Program {
   std::string name;
   int32_t rank = 0;
+  Mesh mesh;
   int32_t threads = 1;  // what kernels' scratch is planned for
   std::vector<BatchField> batch;
   int64_t batch_bytes = 0;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -152,17 +153,65 @@ class Walk {
     const std::vector<Action>& actions = program_.timelines[static_cast<size_t>(timeline_)].actions;
     for (now_ = 0; now_ < static_cast<int32_t>(actions.size()); ++now_) {
       const Action& action = actions[static_cast<size_t>(now_)];
-      if (action.kind == ActionKind::load)
+      for (const ActionId id : action.waits) join(actions, id);
+      if (action.stream == Stream::comm)
+        communicate(action);
+      else if (action.kind == ActionKind::load)
         load(action);
       else
         compute(action);
     }
+    for (const auto& [buffer, since] : in_flight_) outlives(buffer, now_ - 1);
   }
 
  private:
   struct Range {
     int64_t begin, end;  // bytes
   };
+
+  // The stream keeps its order: whoever waits for one comm action has waited for those before it.
+  void join(const std::vector<Action>& actions, ActionId id) {
+    CHECK(id.index < now_ && actions[static_cast<size_t>(id.index)].stream == Stream::comm,
+          "action {} waits for {}, which is no earlier comm action", now_, id.index);
+    std::erase_if(in_flight_, [&](const auto& entry) {
+      if (entry.second > id.index) return false;
+      outlives(entry.first, now_ - 1);
+      return true;
+    });
+  }
+
+  void outlives(BufferId id, int32_t action) const {
+    const Buffer& buffer = program_.buffer(id);
+    CHECK(buffer.timeline < 0 || buffer.last.index >= action, "{} dies before a comm action is done with it",
+          buffer.name);
+  }
+
+  void communicate(const Action& action) {
+    CHECK(action.waits.empty() && !action.unit.valid() && !action.transfers.empty(),
+          "comm action {} is not made of transfers alone", now_);
+    for (const Transfer& transfer : action.transfers) {
+      const int64_t bytes = transfer.count * size_of(transfer.dtype);
+      const int64_t all = bytes * size_of(program_.mesh, transfer.axis);
+      const bool scatters = transfer.op == CommOp::reduce_scatter,
+                 gathers = transfer.op == CommOp::all_gather;
+      reach(transfer.from, scatters ? all : bytes, action);
+      reach(transfer.to, gathers ? all : bytes, action);
+      CHECK(is_written(transfer.from, scatters ? all : bytes), "{} {}: {} is read before it is written",
+            name_of(action.kind), now_, program_.buffer(transfer.from.buffer).name);
+      write(transfer.to, gathers ? all : bytes);
+    }
+    for (const Transfer& transfer : action.transfers)
+      for (const BufferId id : {transfer.from.buffer, transfer.to.buffer}) in_flight_[id] = now_;
+  }
+
+  // Memory of a comm action, alive now.
+  void reach(const Location& location, int64_t bytes, const Action& action) const {
+    CHECK(location.buffer.valid() && location.offset >= 0, "{} {} has no memory", name_of(action.kind), now_);
+    const Buffer& buffer = program_.buffer(location.buffer);
+    CHECK(location.offset + bytes <= buffer.bytes, "{} {} reaches past {}", name_of(action.kind), now_,
+          buffer.name);
+    alive(location.buffer);
+  }
 
   void load(const Action& action) {
     CHECK(action.batch.valid(), "micro-batch {} is loaded to nowhere", action.micro_batch);
@@ -183,6 +232,8 @@ class Walk {
       CHECK(location.offset + bytes <= buffer.bytes, "{} {}: {} reaches past {}", name_of(action.kind),
             unit.name, value.name, buffer.name);
       alive(location.buffer);
+      CHECK(!in_flight_.contains(location.buffer), "{} {}: {} is used while a comm action has it",
+            name_of(action.kind), unit.name, buffer.name);
       // A workspace belongs to one action: verify() has seen to the order of its locals.
       if (value.role == ValueRole::local) continue;
       if (use.writes)
@@ -222,25 +273,28 @@ class Walk {
   Uses& uses_;
   int32_t now_ = 0;
   std::vector<std::vector<Range>> written_;  // by buffer
+  std::map<BufferId, int32_t>
+      in_flight_;  // buffers of comm actions that nothing has waited for, by the last one
 };
 
 // --- order ------------------------------------------------------------------------------------------------
 
-// A unit's backward follows its forward, micro-batch by micro-batch; where there is any backward, none is
+// A block's backward follows its forward, micro-batch by micro-batch; where there is any backward, none is
 // left out; and nothing is loaded twice.
-void check_order(const Timeline& timeline) {
+void check_order(const Program& program, const Timeline& timeline) {
   enum class State : uint8_t { forward, input_part };
-  std::map<std::pair<UnitId, int32_t>, State> open;
+  std::map<std::pair<std::string_view, int32_t>, State> open;
   std::vector<bool> loaded(static_cast<size_t>(timeline.micro_batches));
   bool trains = false;
   for (const Action& action : timeline.actions) {
-    const std::pair key(action.unit, action.micro_batch);
+    const std::string_view name = action.unit.valid() ? std::string_view(program.unit(action.unit).name) : "";
+    const std::pair key(name, action.micro_batch);
     const auto is = [&](State state) {
       const auto found = open.find(key);
       return found != open.end() && found->second == state;
     };
     const auto expect = [&](State state) {
-      CHECK(is(state), "unit {}: {} of micro-batch {} out of order", action.unit.index, name_of(action.kind),
+      CHECK(is(state), "{}: {} of micro-batch {} out of order", name, name_of(action.kind),
             action.micro_batch);
     };
     if (action.kind == ActionKind::load) {
@@ -250,8 +304,8 @@ void check_order(const Timeline& timeline) {
     } else if (action.kind == ActionKind::forward) {
       CHECK(loaded[static_cast<size_t>(action.micro_batch)], "micro-batch {} is not loaded",
             action.micro_batch);
-      CHECK(open.emplace(key, State::forward).second, "unit {}: micro-batch {} goes forward twice",
-            action.unit.index, action.micro_batch);
+      CHECK(open.emplace(key, State::forward).second, "{}: micro-batch {} goes forward twice", name,
+            action.micro_batch);
     } else if (action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight) {
       expect(action.kind == ActionKind::backward ? State::forward : State::input_part);
       open.erase(key);
@@ -262,7 +316,7 @@ void check_order(const Timeline& timeline) {
       trains = true;
     }
   }
-  CHECK(!trains || open.empty(), "unit {}: micro-batch {} has no backward", open.begin()->first.first.index,
+  CHECK(!trains || open.empty(), "{}: micro-batch {} has no backward", open.begin()->first.first,
         open.begin()->first.second);
 }
 
@@ -272,7 +326,7 @@ void check_program(const Program& program) {
   CHECK(program.layouts.size() == program.codes.size(), "a code has no layout");
   Uses uses(program);
   for (size_t t = 0; t < program.timelines.size(); ++t) {
-    check_order(program.timelines[t]);
+    check_order(program, program.timelines[t]);
     check_memory(program, static_cast<int32_t>(t));
     Walk(program, static_cast<int32_t>(t), uses).run();
   }

@@ -7,6 +7,7 @@
 #include "ops/cast/cast.h"
 #include "ops/grad_norm/grad_norm.h"
 #include "ops/op.h"
+#include "ops/sum_rows/sum_rows.h"
 #include "ops/zero/zero.h"
 
 namespace trireme {
@@ -31,6 +32,23 @@ Code unshard_code(int64_t elements, int64_t resident, DType compute) {
   };
   part("resident", resident);
   part("transient", elements - resident);
+  return code;
+}
+
+Code cast_code(int64_t elements, DType from, DType to) {
+  Code code;
+  code.name = fmt::format("cast.{}.{}.{}", name_of(from), name_of(to), elements);
+  const ValueId x = add_state(code, "from", {from, {elements}}), y = add_state(code, "to", {to, {elements}});
+  code.forward.push_back({"cast", pack_attrs(CastAttrs{.to = std::string(name_of(to))}), {x}, {y}});
+  return code;
+}
+
+Code combine_code(int64_t elements) {
+  Code code;
+  code.name = fmt::format("combine.{}", elements);
+  const ValueId earlier = add_state(code, "earlier", {DType::f32, {elements}});
+  const ValueId later = add_state(code, "later", {DType::f32, {elements}});
+  code.forward.push_back({"add", {}, {earlier, later}, {earlier}});
   return code;
 }
 
@@ -81,12 +99,12 @@ Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule
   return code;
 }
 
-Code loss_code(int64_t micro_batches) {
+Code loss_code(int64_t micro_batches, int64_t lanes) {
   Code code;
   code.name = fmt::format("loss.{}", micro_batches);
   const ValueId losses = add_state(code, "losses", {DType::f64, {micro_batches, 2}});
   const ValueId result = add_state(code, "result", {DType::f64, {2}});
-  code.forward.push_back({"sum_rows", {}, {losses}, {result}});
+  code.forward.push_back({"sum_rows", pack_attrs(SumRowsAttrs{lanes}), {losses}, {result}});
   return code;
 }
 

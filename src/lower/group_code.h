@@ -1,6 +1,6 @@
 // The Code of what a parameter group does: unshard (master -> compute copy), zero (gradient accumulator),
-// norm_partial, optimizer; and of the two sums over a step, loss and grad_norm. Each is a forward list over
-// state values.
+// combine_lanes, norm_partial, optimizer; and of the two sums over a step, loss and grad_norm. Each is a
+// forward list over state values.
 #pragma once
 #include <vector>
 
@@ -17,6 +17,10 @@ struct UpdateRule {
 // Code for `elements` of master weights: values master_resident, master_transient (f32), resident, transient
 // (compute). A part without elements has no values.
 Code unshard_code(int64_t elements, int64_t resident, DType compute);
+// Values from and to: the same numbers, in dtype `to`.
+Code cast_code(int64_t elements, DType from, DType to);
+// Values earlier and later: what is in `later` is added to `earlier`.
+Code combine_code(int64_t elements);
 // Value grad.
 Code zero_code(int64_t elements);
 // Values grad, partial (f64, one per kParamAlignment elements).
@@ -25,7 +29,7 @@ Code norm_partial_code(int64_t elements);
 Code grad_norm_code(int64_t partials, const UpdateRule& rule);
 // Per range i: values grad.i, master.i, moment1.i, moment2.i; and scalars.
 Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule);
-// Values losses (f64[micro_batches, 2]) and result (f64[2]).
-Code loss_code(int64_t micro_batches);
+// Values losses (f64[micro_batches, 2], of equal lanes) and result (f64[2]).
+Code loss_code(int64_t micro_batches, int64_t lanes);
 
 }  // namespace trireme

@@ -8,63 +8,41 @@
 namespace trireme {
 namespace {
 
-void run_rows(TimelineBuilder& builder, const std::vector<ScheduleStep>& rows) {
-  for (const ScheduleStep& row : rows) {
-    if (row.kind == StepKind::forward) {
-      builder.load(row.micro_batch);
-      builder.forward(row.micro_batch);
-    } else {
-      CHECK(row.kind == StepKind::backward, "one stage runs its backward whole");
-      builder.backward(row.micro_batch);
-    }
-  }
+// Micro-batches of one timeline through the blocks, with weights that are made or fetched for it.
+void run_blocks(TimelineBuilder& builder, const Sharding& sharding, const std::vector<ScheduleStep>& rows) {
+  if (sharding.shards == 1) builder.make_weights(TimelineBuilder::Life::timeline);
+  builder.run(rows);
+  builder.loss();
 }
 
 }  // namespace
 
 void lower_training(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                    const std::vector<ScheduleStep>& rows, int32_t micro_batches, const UpdateRule& rule,
-                    DType compute) {
+                    const std::vector<ScheduleStep>& rows, const TrainingPlan& plan) {
   program.scalars = add_buffer(program, "scalars", BufferClass::scalar,
                                static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
-  TimelineBuilder builder(program, groups, chain, compute);
-  builder.start("train", micro_batches);
-  builder.place_weights(TimelineBuilder::Life::timeline);
-  builder.place_gradients();
-  builder.bind_blocks();
-  builder.unshard_and_prepare();
-  builder.zero_gradients();
-  run_rows(builder, rows);
-  builder.loss();
-  builder.update(rule);
+  TimelineBuilder builder(program, groups, chain, plan.sharding, plan.compute);
+  builder.start("train", plan.micro_batches);
+  run_blocks(builder, plan.sharding, rows);
+  builder.update(plan.rule);
 }
 
 void lower_evaluation(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                      const std::vector<ScheduleStep>& rows, int32_t micro_batches, DType compute) {
-  TimelineBuilder builder(program, groups, chain, compute);
-  builder.start("eval", micro_batches);
-  builder.place_weights(TimelineBuilder::Life::timeline);
-  builder.bind_blocks();
-  builder.unshard_and_prepare();
-  run_rows(builder, rows);
-  builder.loss();
+                      const std::vector<ScheduleStep>& rows, const EvaluationPlan& plan) {
+  TimelineBuilder builder(program, groups, chain, plan.sharding, plan.compute);
+  builder.start("eval", plan.micro_batches);
+  run_blocks(builder, plan.sharding, rows);
 }
 
 void lower_generation(Program& program, const std::vector<GroupPlan>& groups, const Chain& prefill,
                       const Chain& decode, DType compute) {
-  TimelineBuilder builder(program, groups, prefill, compute);
+  TimelineBuilder builder(program, groups, prefill, Sharding{}, compute);
   builder.start("weights", 0);
-  builder.place_weights(TimelineBuilder::Life::lasting);
-  builder.bind_blocks();
-  builder.unshard_and_prepare();
+  builder.make_weights(TimelineBuilder::Life::lasting);
   builder.start("prefill", 1);
-  builder.bind_blocks();
-  builder.load(0);
   builder.forward(0);
   builder.use_chain(decode);
   builder.start("decode", 1);
-  builder.bind_blocks();
-  builder.load(0);
   builder.forward(0);
 }
 

@@ -1,23 +1,33 @@
 // From a chain of blocks and a schedule to a Timeline: binds each block's Code to memory (Units), adds what
-// the schedule does not speak of (load, unshard, prepare, zero, loss, norm, optimizer), and names every
-// buffer that an action uses. place() then gives the buffers their offsets.
+// the schedule does not speak of (load, unshard, gather, prepare, zero, reduce, loss, norm, optimizer), and
+// names every buffer that an action uses. place() then gives the buffers their offsets.
 #pragma once
 #include <string>
 
 #include "lower/group_code.h"
 #include "lower/param_groups.h"
+#include "lower/sharding.h"
 #include "schedule/schedule.h"
 
 namespace trireme {
 
+struct EvaluationPlan {
+  int32_t micro_batches = 0;  // of this rank: a multiple of its lanes
+  Sharding sharding;
+  DType compute = DType::bf16;
+};
+
+struct TrainingPlan : EvaluationPlan {
+  UpdateRule rule;
+};
+
 // An optimizer step: "train".
 void lower_training(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                    const std::vector<ScheduleStep>& rows, int32_t micro_batches, const UpdateRule& rule,
-                    DType compute);
+                    const std::vector<ScheduleStep>& rows, const TrainingPlan& plan);
 
-// Losses of `micro_batches` micro-batches with the weights as they are: "eval".
+// Losses of micro-batches with the weights as they are: "eval".
 void lower_evaluation(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                      const std::vector<ScheduleStep>& rows, int32_t micro_batches, DType compute);
+                      const std::vector<ScheduleStep>& rows, const EvaluationPlan& plan);
 
 // Generation: "weights" once, then "prefill" for a chunk of the prompt and "decode" for one token, as often
 // as needed. Both leave the logits of their last position in program.result; they share the KV caches.

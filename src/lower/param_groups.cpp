@@ -49,7 +49,8 @@ void extend(std::vector<FlatRange>& ranges, int64_t begin, int64_t end, bool dec
 
 }  // namespace
 
-std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains, bool trains) {
+std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
+                                  const Sharding& sharding, bool trains) {
   const std::vector<Use> uses = uses_of(program, chains);
   std::vector<GroupPlan> plans;
   std::map<std::string, std::vector<size_t>> members;
@@ -66,7 +67,8 @@ std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& ch
       };
       return rank(a) < rank(b);
     });
-    ParamGroup group{name, 0, {}, {}, {}};
+    ParamGroup group;
+    group.name = name;
     GroupPlan plan;
     for (const size_t i : list) {
       Param& param = program.params[i];
@@ -76,10 +78,16 @@ std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& ch
       if (uses[i].direct) plan.resident_elements = group.elements;
       extend(plan.decay_ranges, param.offset, group.elements, param.decay);
     }
-    group.master = add_buffer(program, name + "/master", BufferClass::master, group.elements * 4);
+    plan.used_elements = group.elements;
+    const int64_t unit = kParamAlignment * sharding.shards;
+    group.elements = (group.elements + unit - 1) / unit * unit;
+    group.shard_elements = group.elements / sharding.shards;
+    group.shard_begin = sharding.shard * group.shard_elements;
+    const int64_t bytes = group.shard_elements * size_of(DType::f32);
+    group.master = add_buffer(program, name + "/master", BufferClass::master, bytes);
     if (trains) {
-      group.moment1 = add_buffer(program, name + "/moment1", BufferClass::moment, group.elements * 4);
-      group.moment2 = add_buffer(program, name + "/moment2", BufferClass::moment, group.elements * 4);
+      group.moment1 = add_buffer(program, name + "/moment1", BufferClass::moment, bytes);
+      group.moment2 = add_buffer(program, name + "/moment2", BufferClass::moment, bytes);
     }
     program.groups.push_back(std::move(group));
     plans.push_back(std::move(plan));

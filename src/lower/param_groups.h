@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lower/chain.h"
+#include "lower/sharding.h"
 
 namespace trireme {
 
@@ -18,11 +19,14 @@ struct FlatRange {
 
 struct GroupPlan {
   int64_t resident_elements = 0;
-  std::vector<FlatRange> decay_ranges;  // cover the group; neighbours differ in decay
+  int64_t used_elements =
+      0;  // of parameters, each padded to kParamAlignment; the rest fills up the last shard
+  std::vector<FlatRange> decay_ranges;  // cover what is used; neighbours differ in decay
 };
 
 // Gives every parameter of `program` its group and offset, and makes the groups with their lasting buffers:
-// master weights, and moments when `trains`. `chains`: all uses of the parameters.
-std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains, bool trains);
+// this rank's shard of master weights, and of moments when `trains`. `chains`: all uses of the parameters.
+std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
+                                  const Sharding& sharding, bool trains);
 
 }  // namespace trireme

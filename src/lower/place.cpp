@@ -8,6 +8,22 @@
 #include "lower/interval_arena.h"
 
 namespace trireme {
+
+std::vector<int64_t> ends_of(const std::vector<Action>& actions) {
+  std::vector<int64_t> ends(actions.size());
+  const auto n = static_cast<int64_t>(actions.size());
+  std::vector<int64_t> joined(actions.size(), n);  // by comm action: the first that waits for it
+  for (int64_t i = n; i-- > 0;)
+    for (const ActionId id : actions[static_cast<size_t>(i)].waits) joined[static_cast<size_t>(id.index)] = i;
+  int64_t next = n;
+  for (int64_t i = n; i-- > 0;) {
+    const auto k = static_cast<size_t>(i);
+    if (actions[k].stream == Stream::comm) next = std::min(next, joined[k]);
+    ends[k] = actions[k].stream == Stream::comm ? next - 1 : i;
+  }
+  return ends;
+}
+
 namespace {
 
 // The values that a section's ops touch and that a unit binds: found once per code and section.
@@ -43,6 +59,8 @@ void visit_buffers(const Program& program, BoundValues& bound, const Action& act
     if (id.valid()) visit(id);
   for (const auto* list : {&action.inputs, &action.outputs, &action.input_grads, &action.output_grads})
     for (const Location& location : *list) visit(location.buffer);
+  for (const Transfer& transfer : action.transfers)
+    for (const Location& location : {transfer.from, transfer.to}) visit(location.buffer);
   if (!action.unit.valid()) return;
   const Unit& unit = program.unit(action.unit);
   for (const size_t value : bound.of(unit.code, section_of(action.kind)))
@@ -51,12 +69,13 @@ void visit_buffers(const Program& program, BoundValues& bound, const Action& act
 
 void set_lifetimes(Program& program, int32_t timeline, BoundValues& bound) {
   const std::vector<Action>& actions = program.timelines[static_cast<size_t>(timeline)].actions;
+  const std::vector<int64_t> ends = ends_of(actions);
   for (size_t i = 0; i < actions.size(); ++i)
     visit_buffers(program, bound, actions[i], [&](BufferId id) {
       Buffer& buffer = program.memory.buffers[static_cast<size_t>(id.index)];
       if (buffer.timeline != timeline) return;
       if (!buffer.first.valid()) buffer.first = ActionId(static_cast<int64_t>(i));
-      buffer.last = ActionId(static_cast<int64_t>(i));
+      buffer.last = std::max(buffer.last, ActionId(ends[i]));
     });
 }
 

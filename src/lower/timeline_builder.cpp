@@ -4,96 +4,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
-#include "ir/print.h"
 #include "lower/buffers.h"
 #include "lower/code_layout.h"
 
 namespace trireme {
-namespace {
-
-size_t at(ValueId id) { return static_cast<size_t>(id.index); }
-
-// What makes a prepared value, whatever its name: "pack(w) {use=\"forward\"}".
-std::string recipe(const Code& code, const Op& op) {
-  const std::string text = op_text(op, code.values);
-  return text.substr(text.find(" = ") + 3);
-}
-
-}  // namespace
 
 TimelineBuilder::TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                                 DType compute)
-    : program_(program), groups_(groups), chain_(&chain), compute_(compute), copies_(groups.size()) {}
+                                 const Sharding& sharding, DType compute)
+    : program_(program),
+      groups_(groups),
+      chain_(&chain),
+      sharding_(sharding),
+      compute_(compute),
+      copies_(groups.size()),
+      packed_(chain.size()),
+      units_(chain.size()) {}
 
 void TimelineBuilder::start(std::string name, int32_t micro_batches) {
   timeline_ = static_cast<int32_t>(program_.timelines.size());
   program_.timelines.push_back({std::move(name), micro_batches, {}});
-  units_.clear();
+  units_.assign(chain_->size(), {});
   micro_batches_.assign(static_cast<size_t>(micro_batches), {});
+}
+
+void TimelineBuilder::use_chain(const Chain& chain) {
+  CHECK(chain.size() == chain_->size(), "{} blocks for {}", chain.size(), chain_->size());
+  chain_ = &chain;
 }
 
 BufferId TimelineBuilder::buffer(const std::string& name, BufferClass cls, int64_t bytes) {
   return add_buffer(program_, name, cls, bytes, timeline_);
 }
 
-// --- weights and gradients --------------------------------------------------------------------------------
-
-void TimelineBuilder::place_weights(Life life) {
-  weights_life_ = life == Life::lasting ? kLasting : timeline_;
-  for (size_t g = 0; g < copies_.size(); ++g) {
-    const int64_t resident = groups_[g].resident_elements, all = group(g).elements;
-    if (compute_ == DType::f32) {  // the master weights serve
-      copies_[g].resident = {group(g).master, 0};
-      copies_[g].transient = {group(g).master, resident * size_of(DType::f32)};
-      continue;
-    }
-    const auto add = [&](const char* part, int64_t elements) -> Location {
-      if (elements == 0) return {};
-      return {add_buffer(program_, fmt::format("{}/{}", group(g).name, part), BufferClass::compute,
-                         elements * size_of(compute_), weights_life_),
-              0};
-    };
-    copies_[g].resident = add("resident", resident);
-    copies_[g].transient = add("transient", all - resident);
-  }
-}
-
-void TimelineBuilder::place_gradients() {
-  for (size_t g = 0; g < copies_.size(); ++g)
-    copies_[g].gradient = buffer(group(g).name + "/gradient", BufferClass::gradient, group(g).elements * 4);
-}
-
-Location TimelineBuilder::param_location(ParamId id) const {
-  const Param& param = program_.params[static_cast<size_t>(id.index)];
-  const auto g = static_cast<size_t>(param.group.index);
-  const int64_t resident = groups_[g].resident_elements;
-  const bool direct = param.offset < resident;
-  Location location = direct ? copies_[g].resident : copies_[g].transient;
-  location.offset += (direct ? param.offset : param.offset - resident) * size_of(compute_);
-  return location;
-}
-
-Location TimelineBuilder::prepared_location(const ChainBlock& block, const Op& op, size_t output) {
-  const Code& code = program_.code(block.code);
-  const std::vector<ValueId> slots = values_with(code.values, ValueRole::param);
-  const auto slot = std::find(slots.begin(), slots.end(), op.inputs[0]);
-  CHECK(slot != slots.end(), "{}: a prepared value is not made from a parameter", code.name);
-  const ParamId param = block.params[static_cast<size_t>(slot - slots.begin())];
-  const auto [it, fresh] = prepared_.try_emplace({param, recipe(code, op)});
-  if (fresh) {
-    const Value& value = code.value(op.outputs[output]);
-    it->second = {add_buffer(program_, block.name + "/" + value.name, BufferClass::prepared,
-                             bytes_of(value.type), weights_life_),
-                  0};
-  }
-  return it->second;
-}
-
 // --- units ------------------------------------------------------------------------------------------------
 
-Unit TimelineBuilder::bind(const ChainBlock& block) {
+// The block's code with the weights, packed forms and accumulators of now: a new unit only where one of them
+// has moved.
+UnitId TimelineBuilder::unit_of(size_t b) {
+  const ChainBlock& block = (*chain_)[b];
   const Code& code = program_.code(block.code);
   Unit unit{block.name, block.code, {}};
   unit.bound.resize(code.values.size());
@@ -106,32 +57,14 @@ Unit TimelineBuilder::bind(const ChainBlock& block) {
     if (fresh) it->second = {add_buffer(program_, it->first, BufferClass::cache, bytes_of(value.type)), 0};
     unit.bound[v] = it->second;
   }
-  return unit;
-}
-
-void TimelineBuilder::bind_gradients(const ChainBlock& block, Unit& unit) {
-  const Code& code = program_.code(block.code);
-  const std::vector<ValueId> slots = values_with(code.values, ValueRole::param);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const std::string name = code.value(slots[i]).name + ".grad";
-    for (const ValueId grad : values_with(code.values, ValueRole::param_grad)) {
-      if (code.value(grad).name != name) continue;
-      const Param& param = program_.params[static_cast<size_t>(block.params[i].index)];
-      unit.bound[at(grad)] = {copies_[static_cast<size_t>(param.group.index)].gradient, param.offset * 4};
-    }
-  }
-}
-
-void TimelineBuilder::bind_blocks() {
-  for (const ChainBlock& block : *chain_) {
-    Unit unit = bind(block);
-    bind_gradients(block, unit);
-    for (const Op& op : program_.code(block.code).prepare)
-      for (size_t o = 0; o < op.outputs.size(); ++o)
-        unit.bound[at(op.outputs[o])] = prepared_location(block, op, o);
-    units_.push_back(UnitId(static_cast<int64_t>(program_.units.size())));
-    program_.units.push_back(std::move(unit));
-  }
+  bind_gradients(block, unit);
+  for (const Op& op : code.prepare)
+    for (size_t o = 0; packed_[b] && o < op.outputs.size(); ++o)
+      unit.bound[static_cast<size_t>(op.outputs[o].index)] = prepared_location(block, op, o);
+  if (units_[b].valid() && program_.unit(units_[b]) == unit) return units_[b];
+  units_[b] = UnitId(static_cast<int64_t>(program_.units.size()));
+  program_.units.push_back(std::move(unit));
+  return units_[b];
 }
 
 UnitId TimelineBuilder::add_unit(std::string name, Code code,
@@ -161,6 +94,7 @@ Action& TimelineBuilder::add_action(ActionKind kind, UnitId unit, int32_t micro_
   action.kind = kind;
   action.unit = unit;
   action.micro_batch = micro_batch;
+  action.waits = std::exchange(waits_, {});
   if (unit.valid()) {
     const CodeLayout& layout = program_.layouts[static_cast<size_t>(program_.unit(unit).code.index)];
     const int64_t work = layout.workspace_bytes[static_cast<size_t>(section_of(kind))];
@@ -172,40 +106,14 @@ Action& TimelineBuilder::add_action(ActionKind kind, UnitId unit, int32_t micro_
   return actions.back();
 }
 
-void TimelineBuilder::unshard_and_prepare() {
-  for (size_t g = 0; g < copies_.size() && compute_ != DType::f32; ++g) {
-    const int64_t resident = groups_[g].resident_elements;
-    const UnitId unit =
-        add_unit(group(g).name + "/unshard", unshard_code(group(g).elements, resident, compute_),
-                 {{"master_resident", {group(g).master, 0}},
-                  {"resident", copies_[g].resident},
-                  {"master_transient", {group(g).master, resident * 4}},
-                  {"transient", copies_[g].transient}});
-    add_action(ActionKind::unshard, unit, -1);
-    prepare_blocks_of(GroupId(static_cast<int64_t>(g)));
-  }
-  if (compute_ == DType::f32)
-    for (size_t g = 0; g < copies_.size(); ++g) prepare_blocks_of(GroupId(static_cast<int64_t>(g)));
-}
-
-// A block prepares as soon as the last of its groups is there, so that a transient copy dies early.
-void TimelineBuilder::prepare_blocks_of(GroupId last) {
-  for (size_t b = 0; b < chain_->size(); ++b) {
-    const ChainBlock& block = (*chain_)[b];
-    if (program_.code(block.code).prepare.empty()) continue;
-    GroupId latest(0);
-    for (const ParamId id : block.params)
-      latest = std::max(latest, program_.params[static_cast<size_t>(id.index)].group);
-    if (latest == last) add_block_action(ActionKind::prepare, b, -1);
-  }
-}
-
-void TimelineBuilder::zero_gradients() {
-  for (size_t g = 0; g < copies_.size(); ++g)
-    add_action(
-        ActionKind::zero,
-        add_unit(group(g).name + "/zero", zero_code(group(g).elements), {{"grad", {copies_[g].gradient, 0}}}),
-        -1);
+ActionId TimelineBuilder::add_comm(ActionKind kind, std::vector<Transfer> transfers) {
+  Action action;
+  action.kind = kind;
+  action.stream = Stream::comm;
+  action.transfers = std::move(transfers);
+  std::vector<Action>& actions = program_.timelines[static_cast<size_t>(timeline_)].actions;
+  actions.push_back(std::move(action));
+  return ActionId(static_cast<int64_t>(actions.size()) - 1);
 }
 
 void TimelineBuilder::load(int32_t m) {
@@ -238,7 +146,7 @@ std::vector<Location> TimelineBuilder::result(int32_t m) {
 }
 
 void TimelineBuilder::add_block_action(ActionKind kind, size_t b, int32_t m) {
-  Action& action = add_action(kind, units_[b], m);
+  Action& action = add_action(kind, unit_of(b), m);
   if (m < 0) return;
   MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
   action.batch = mb.batch;
@@ -251,64 +159,60 @@ void TimelineBuilder::add_block_action(ActionKind kind, size_t b, int32_t m) {
 }
 
 void TimelineBuilder::forward(int32_t m) {
-  for (size_t b = 0; b < chain_->size(); ++b) {
-    const ChainBlock& block = (*chain_)[b];
-    const CodeLayout& layout = program_.layouts[static_cast<size_t>(block.code.index)];
-    const std::string tag = fmt::format("{}.{}", block.name, m);
-    MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
-    if (layout.saved_bytes > 0) mb.saved[b] = buffer(tag + "/saved", BufferClass::saved, layout.saved_bytes);
-    mb.activations[b] =
-        b + 1 == chain_->size() ? result(m) : boundary(tag + "/output", block.code, ValueRole::output);
-    add_block_action(ActionKind::forward, b, m);
+  load(m);
+  for (size_t b = 0; b < chain_->size(); ++b) run_forward(b, m);
+}
+
+void TimelineBuilder::run_forward(size_t b, int32_t m) {
+  const ChainBlock& block = (*chain_)[b];
+  const CodeLayout& layout = program_.layouts[static_cast<size_t>(block.code.index)];
+  const std::string tag = fmt::format("{}.{}", block.name, m);
+  MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
+  if (layout.saved_bytes > 0) mb.saved[b] = buffer(tag + "/saved", BufferClass::saved, layout.saved_bytes);
+  mb.activations[b] =
+      b + 1 == chain_->size() ? result(m) : boundary(tag + "/output", block.code, ValueRole::output);
+  add_block_action(ActionKind::forward, b, m);
+}
+
+void TimelineBuilder::run_backward(size_t b, int32_t m) {
+  const ChainBlock& block = (*chain_)[b];
+  if (b > 0)
+    micro_batches_[static_cast<size_t>(m)].gradients[b - 1] =
+        boundary(fmt::format("{}.{}/input_grad", block.name, m), block.code, ValueRole::input_grad);
+  add_block_action(ActionKind::backward, b, m);
+}
+
+void TimelineBuilder::run(const std::vector<ScheduleStep>& rows) {
+  const std::vector<BlockStep> steps = block_steps(program_, *chain_, rows);
+  const std::vector<std::vector<size_t>> fetches =
+      sharded() ? plan_fetches(steps, sharding_) : std::vector<std::vector<size_t>>(steps.size());
+  const auto start_fetches = [&](size_t i) {
+    for (const size_t g : fetches[i]) start_fetch(g);
+  };
+  CHECK(!steps.empty(), "nothing to run");
+  start_fetches(0);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const BlockStep& step = steps[i];
+    join_due(i);
+    start_lane(steps, i);
+    if (step.kind == ActionKind::forward && step.block == 0) load(step.micro_batch);
+    for (const size_t g : step.reads) finish_fetch(g);
+    if (step.packs && !packed_[step.block]) prepare(step.block);
+    if (i + 1 < steps.size()) start_fetches(i + 1);
+    before_adds(step, i);
+    if (step.kind == ActionKind::forward)
+      run_forward(step.block, step.micro_batch);
+    else
+      run_backward(step.block, step.micro_batch);
+    after_adds(step, i);
   }
 }
 
-void TimelineBuilder::backward(int32_t m) {
-  for (size_t b = chain_->size(); b-- > 0;) {
-    const ChainBlock& block = (*chain_)[b];
-    MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
-    if (b > 0)
-      mb.gradients[b - 1] =
-          boundary(fmt::format("{}.{}/input_grad", block.name, m), block.code, ValueRole::input_grad);
-    add_block_action(ActionKind::backward, b, m);
-  }
-}
-
-void TimelineBuilder::loss() {
-  const UnitId unit = add_unit("loss", loss_code(static_cast<int64_t>(micro_batches_.size())),
-                               {{"losses", {losses_, 0}}, {"result", {program_.result, 0}}});
-  add_action(ActionKind::loss, unit, -1);
-}
-
-void TimelineBuilder::update(const UpdateRule& rule) {
-  int64_t partials = 0;
-  for (size_t g = 0; g < copies_.size(); ++g) partials += group(g).elements / kParamAlignment;
-  const BufferId partial = buffer("norm_partials", BufferClass::scalar, partials * size_of(DType::f64));
-  int64_t offset = 0;
-  for (size_t g = 0; g < copies_.size(); ++g) {
-    const UnitId unit = add_unit(group(g).name + "/norm", norm_partial_code(group(g).elements),
-                                 {{"grad", {copies_[g].gradient, 0}}, {"partial", {partial, offset}}});
-    offset += group(g).elements / kParamAlignment * size_of(DType::f64);
-    add_action(ActionKind::norm_partial, unit, -1);
-  }
-  const Location scalars{program_.scalars, 0};
-  add_action(ActionKind::grad_norm,
-             add_unit("grad_norm", grad_norm_code(partials, rule),
-                      {{"partials", {partial, 0}}, {"scalars", scalars}}),
-             -1);
-  for (size_t g = 0; g < copies_.size(); ++g) {
-    std::vector<std::pair<std::string, Location>> bound{{"scalars", scalars}};
-    for (size_t i = 0; i < groups_[g].decay_ranges.size(); ++i) {
-      const int64_t start = groups_[g].decay_ranges[i].begin * 4;
-      bound.push_back({fmt::format("grad.{}", i), {copies_[g].gradient, start}});
-      bound.push_back({fmt::format("master.{}", i), {group(g).master, start}});
-      bound.push_back({fmt::format("moment1.{}", i), {group(g).moment1, start}});
-      bound.push_back({fmt::format("moment2.{}", i), {group(g).moment2, start}});
-    }
-    add_action(ActionKind::optimizer,
-               add_unit(group(g).name + "/optimizer", optimizer_code(groups_[g].decay_ranges, rule), bound),
-               -1);
-  }
+// The next compute action waits for what this step is to find done.
+void TimelineBuilder::join_due(size_t step) {
+  for (const Join& join : joins_)
+    if (join.due <= step) waits_.push_back(join.action);
+  std::erase_if(joins_, [&](const Join& join) { return join.due <= step; });
 }
 
 }  // namespace trireme

@@ -1,5 +1,7 @@
-// Definition of sum_rows: y[k] = sum over n of x[n,k], rows in index order. Adds up the losses of a step's
-// micro-batches.
+// Definition of sum_rows: y[k] = sum over n of x[n,k]. Rows in index order, in contiguous lanes whose sums
+// are then added in a binary tree. Adds up the losses of a step's micro-batches.
+#include "ops/sum_rows/sum_rows.h"
+
 #include "ops/folders.h"
 #include "ops/shape_rule.h"
 
@@ -10,8 +12,11 @@ std::vector<OpCase> sum_rows_cases();
 
 namespace {
 
-std::vector<TensorType> infer(const Attrs&, std::span<const TensorType> in) {
+std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in) {
   expect_types(in[0].dtype == DType::f64 && in[0].shape.size() == 2, "sum_rows", "x is f64[n,k]", in);
+  const int64_t lanes = unpack_attrs<SumRowsAttrs>(attrs).lanes;
+  expect_types(lanes > 0 && (lanes & (lanes - 1)) == 0 && in[0].shape[0] % lanes == 0, "sum_rows",
+               "lanes is a power of two that divides n", in);
   return {{DType::f64, {in[0].shape[1]}}};
 }
 

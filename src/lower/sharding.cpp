@@ -1,0 +1,20 @@
+// The config's keys, brought to what lowering asks.
+#include "lower/sharding.h"
+
+#include "base/error.h"
+
+namespace trireme {
+
+Sharding sharding_of(const RunSpec& spec, const Mesh& mesh, int32_t rank) {
+  CHECK(spec.batch.lanes % mesh.ranks() == 0, "{} lanes on {} ranks", spec.batch.lanes, mesh.ranks());
+  Sharding sharding;
+  sharding.lanes = spec.batch.lanes / mesh.ranks();
+  sharding.reshard_after_forward = spec.parallel.reshard_after_forward;
+  if (spec.parallel.zero == 0 || mesh.dp_shard == 1) return sharding;
+  sharding.zero = spec.parallel.zero;
+  sharding.shards = mesh.dp_shard;
+  sharding.shard = rank % mesh.dp_shard;
+  return sharding;
+}
+
+}  // namespace trireme
