@@ -33,7 +33,10 @@ void add_train(CLI::App& app, Action& action) {
       ->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
       ->expected(1)
       ->take_all();
-  command->add_option("--resume", options->resume, "auto, never, or a run or checkpoint to start from")
+  command
+      ->add_option(
+          "--resume", options->resume,
+          "auto, never, or the folder of a run or checkpoint to start from, where this run has no later one")
       ->capture_default_str();
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
   command->callback([options, &action] {

@@ -7,15 +7,29 @@
 
 namespace trireme {
 
-std::string to_text(const ScheduleTable& table) {
+int32_t direction_of(const Schedule& schedule, int32_t micro_batch) {
+  return static_cast<int32_t>(int64_t{micro_batch} * schedule.placement.directions() /
+                              schedule.micro_batches);
+}
+
+int32_t rank_of(const Schedule& schedule, int32_t stage, int32_t micro_batch) {
+  const auto direction = static_cast<size_t>(direction_of(schedule, micro_batch));
+  return schedule.placement.rank_of_stage[direction][static_cast<size_t>(stage)];
+}
+
+std::string to_text(const ScheduleStep& step) {
   constexpr std::array kLetters = {'F', 'B', 'I', 'W'};
+  return fmt::format("{}{}{}", step.stage, kLetters[static_cast<size_t>(step.kind)], step.micro_batch);
+}
+
+std::string to_text(const ScheduleTable& table) {
   std::string text;
   for (const auto& rank : table) {
-    std::string line;
-    for (const ScheduleStep& step : rank)
-      line += fmt::format("{}{}{}{}", line.empty() ? "" : " ", step.stage,
-                          kLetters[static_cast<size_t>(step.kind)], step.micro_batch);
-    text += line + "\n";
+    for (size_t i = 0; i < rank.size(); ++i) {
+      if (i > 0) text += rank[i - 1].with_next ? '+' : ' ';
+      text += to_text(rank[i]);
+    }
+    text += '\n';
   }
   return text;
 }

@@ -52,7 +52,8 @@ void check_variant(const OpEntry& op, const OpVariant& v) {
 TEST_P(Reference, KernelsAgree) {
   const OpEntry& op = *find_op(GetParam());
   if (find_cpu_kernel(op.def.name) == nullptr) GTEST_SKIP() << "no CPU kernel";
-  if (op.def.name == "pack") GTEST_SKIP() << "the packed layout is the backend's own; its readers are checked";
+  if (op.def.name == "pack")
+    GTEST_SKIP() << "the packed layout is the backend's own; its readers are checked";
   for (const OpCase& c : op.cases())
     for (const OpVariant& v : variants_of(op.def, c)) {
       if (too_long(op.def, v)) continue;

@@ -1,0 +1,50 @@
+// The FLOPs that MFU is stated in, against counts by hand.
+#include "train/flops.h"
+
+#include <gtest/gtest.h>
+
+#include "config/run_spec.h"
+
+namespace trireme {
+namespace {
+
+ModelSpec shape(const std::string& model) {
+  return parse_config(
+             "[model]\n" + model +
+                 "\n[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 1\n[optimizer]\nlr = 1e-3\n"
+                 "[run]\nname = \"a\"\nsteps = 1\n",
+             "test")
+      .model;
+}
+
+// Vaswani-size arithmetic: 12 layers of 12 C^2 matrices at C = 768, and the tied head's V C.
+TEST(Flops, Gpt2Of124M) {
+  const ModelSpec spec = shape("preset = \"gpt2-124m\"");
+  const Model model = build_model(spec, {});
+  const int64_t blocks = 12 * (768 * 2304 + 768 * 768 + 768 * 3072 + 3072 * 768);
+  const int64_t head = spec.vocab * 768;
+  EXPECT_EQ(matmul_parameters(spec, model), blocks + head);
+  EXPECT_EQ(blocks, 84934656);
+  EXPECT_DOUBLE_EQ(flops_per_token(spec, model, 1024),
+                   6.0 * static_cast<double>(blocks + head) + 12.0 * 12 * 768 * 1024);
+  EXPECT_EQ(flops_formula(spec, model, 1024),
+            "6 * " + std::to_string(blocks + head) + " + 12 * 12 * 768 * 1024");
+}
+
+// Grouped queries, three matrices of the feed-forward part, head dims that are not C / H, an untied head.
+TEST(Flops, LlamaCountsEveryMatrixOnceAndNoTable) {
+  const std::string keys =
+      "family = \"llama\"\nlayers = 3\nwidth = 64\nheads = 4\nkv_heads = 2\nhead_dim = 32\nffn = 96\n"
+      "vocab = 300\ncontext = 128\nqk_norm = true\n";
+  const int64_t block = 64 * (4 + 2 + 2) * 32 + 4 * 32 * 64 + 3 * 64 * 96;
+  for (const char* tied : {"true", "false"}) {
+    const ModelSpec spec = shape(keys + "tie_embeddings = " + tied);
+    const Model model = build_model(spec, {});
+    EXPECT_EQ(matmul_parameters(spec, model), 3 * block + 300 * 64) << tied;
+    EXPECT_DOUBLE_EQ(flops_per_token(spec, model, 128),
+                     6.0 * static_cast<double>(3 * block + 300 * 64) + 12.0 * 3 * (4 * 32) * 128);
+  }
+}
+
+}  // namespace
+}  // namespace trireme
