@@ -55,6 +55,7 @@ class Engine {
   void write_state(ParamId param, ParamState state, std::span<const float> values);
   void read_state(ParamId param, ParamState state, std::span<float> values) const;
   // The same in place, on devices whose arena the host can address; empty on others.
+  bool host_addressable() const { return device_.host_addressable(); }
   StatePiece state_piece(ParamId param, ParamState state) const;
 
   // Seconds so far that compute has waited for communication.

@@ -11,7 +11,8 @@
 namespace trireme {
 
 EvalSet::EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokenizer* tokenizer)
-    : micro_(spec.batch.micro),
+    : spec_(spec),
+      micro_(spec.batch.micro),
       seq_len_(spec.data.seq_len),
       data_(validation_options(spec, eot)),
       sequences_(std::min(spec.eval.sequences, data_.samples_per_epoch())),
@@ -39,13 +40,16 @@ EvalSet::EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokeniz
       bytes_ += static_cast<int64_t>(token_bytes(*tokenizer, static_cast<uint32_t>(target)).size());
 }
 
-int64_t EvalSet::micro_batches() const { return (sequences_ + micro_ - 1) / micro_; }
+int64_t EvalSet::micro_batches() const { return eval_micro_batches(spec_, sequences_); }
 
 EvalResult EvalSet::run(Engine& engine) const {
   const Timeline* timeline = find_timeline(engine.program(), "eval");
-  CHECK(timeline != nullptr && timeline->micro_batches == micro_batches(),
+  const Mesh& mesh = engine.program().mesh;
+  CHECK(timeline != nullptr && timeline->micro_batches * mesh.ranks() == micro_batches(),
         "the program evaluates another set");
-  engine.run(*timeline, trireme::micro_batches(engine.program(), rows_, micro_, seq_len_));
+  const auto count = static_cast<size_t>(timeline->micro_batches);
+  const std::vector<BatchArrays> all = trireme::micro_batches(engine.program(), rows_, micro_, seq_len_);
+  engine.run(*timeline, std::span(all).subspan(static_cast<size_t>(engine.program().rank) * count, count));
   double sums[2] = {0, 0};
   engine.read_buffer(engine.program().result, sums, sizeof sums);
   EvalResult result;

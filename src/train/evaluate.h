@@ -22,13 +22,15 @@ class EvalSet {
   EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokenizer* tokenizer);
 
   int64_t sequences() const { return sequences_; }
-  int64_t micro_batches() const;  // the last one is filled up with rows that do not count
+  int64_t micro_batches() const;  // of all ranks; filled up with rows that do not count
   const Dataset& data() const { return data_; }
 
-  // The engine's program must have an "eval" timeline of that many micro-batches.
+  // The engine's program must have an "eval" timeline of its rank's contiguous part of them; the ranks run
+  // together, and each gets the result of the whole set.
   EvalResult run(Engine& engine) const;
 
  private:
+  RunSpec spec_;
   int64_t micro_, seq_len_;
   Dataset data_;
   int64_t sequences_;

@@ -20,6 +20,20 @@ int thread_count(const RunSpec& spec) {
   return CPU_COUNT(&allowed);
 }
 
+void keep_to_share_of_cores(const CoreShare& share) {
+  cpu_set_t allowed, mine;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (CPU_COUNT(&allowed) != share.threads || share.threads % share.ranks != 0) return;
+  const int count = share.threads / share.ranks;
+  CPU_ZERO(&mine);
+  for (int cpu = 0, place = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    if (place / count == share.rank) CPU_SET(cpu, &mine);
+    ++place;
+  }
+  (void)sched_setaffinity(0, sizeof mine, &mine);  // a wish
+}
+
 std::unique_ptr<Device> open_device(const RunSpec& spec, int threads) {
   switch (spec.run.device) {
     case DeviceKind::null:

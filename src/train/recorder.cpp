@@ -58,6 +58,7 @@ void Recorder::write(const StepResult& result) {
                                  {"step_s", result.step_s},
                                  {"tokens_per_s", tokens_per_s},
                                  {"loader_stall_s", result.loader_stall_s},
+                                 {"exposed_comm_s", result.exposed_comm_s},
                                  {"eval_s", result.eval_s},
                                  {"checkpoint_s", result.checkpoint_s}};
   if (const auto m = mfu(tokens_per_s)) metrics.push_back({"mfu", *m});

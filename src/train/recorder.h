@@ -24,6 +24,7 @@ struct StepResult {
   int64_t skipped_steps = 0;  // of the run so far
   double step_s = 0;          // loading, forward, backward, update
   double loader_stall_s = 0;  // part of step_s spent waiting for data
+  double exposed_comm_s = 0;  // part of step_s in which compute waited for communication (rank 0's)
   double eval_s = 0;
   double checkpoint_s = 0;  // of the save that came before this step: a step's line is written before its own
   std::optional<EvalResult> eval;

@@ -11,7 +11,6 @@
 #include "obs/append_file.h"
 #include "train/data_options.h"
 #include "train/flops.h"
-#include "train/weights.h"
 
 namespace trireme {
 namespace {
@@ -38,15 +37,17 @@ std::string parameter_names(const Model& model, Decayed decayed) {
 }  // namespace
 
 RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
-    : spec(run_spec), folder(run_folder(spec)), threads(thread_count(spec)), log(LogOptions{}) {
+    : spec(run_spec),
+      folder(run_folder(spec)),
+      threads(thread_count(spec)),
+      log(LogOptions{}),
+      mesh{static_cast<int32_t>(spec.parallel.dp_replicate), static_cast<int32_t>(spec.parallel.dp_shard)} {
   open_data();
   compile_program();
-  const std::optional<OpenCheckpoint> checkpoint = enter_folder(resume);
+  enter_folder(resume);
   peak = peak_flops(spec, threads);
-  device = open_device(spec, threads);
-  engine.emplace(compiled.program, *device);
   checkpoints = open_directory_store(folder.checkpoints());
-  fill_weights(checkpoint);
+  note_start();
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
@@ -63,38 +64,37 @@ void RunSetup::open_data() {
     eval_set.emplace(spec, eot, tokenizer ? &*tokenizer : nullptr);
 }
 
-void RunSetup::compile_program() {
+CompileOptions RunSetup::compile_options(int rank) const {
   CompileOptions options;
-  options.threads = threads;
+  options.rank = rank;
+  options.threads = std::max(1, threads / static_cast<int>(mesh.ranks()));
   options.eval_micro_batches = eval_set ? eval_set->micro_batches() : 0;
-  compiled = compile(spec, options);
+  return options;
+}
+
+void RunSetup::compile_program() {
+  compiled = compile(spec, compile_options(0));
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
 }
 
 // A checkpoint from elsewhere is held against the config before anything is written; the run's own newest one
 // is only known under the lock.
-std::optional<OpenCheckpoint> RunSetup::enter_folder(const ResumeChoice& resume) {
+void RunSetup::enter_folder(const ResumeChoice& resume) {
   const bool from = resume.kind == ResumeChoice::Kind::from;
-  std::optional<OpenCheckpoint> checkpoint;
   if (from) checkpoint = open_checkpoint(resume.path, threads, log);
   if (from) check_same_run(spec, checkpoint->reader.meta(), log);
   lock.emplace(folder);
   log = Log(LogOptions{.file = folder.log()});
   if (from) {
     check_nothing_superseded(folder, *checkpoint);
-    return checkpoint;
+    return;
   }
   checkpoint = own_checkpoint(folder, resume, threads, log);
   if (checkpoint) check_same_run(spec, checkpoint->reader.meta(), log);
-  return checkpoint;
 }
 
-void RunSetup::fill_weights(const std::optional<OpenCheckpoint>& checkpoint) {
-  if (!checkpoint) {
-    initialize_weights(*engine, compiled.model, static_cast<uint64_t>(spec.run.seed), threads);
-    return;
-  }
-  restore_state(*engine, checkpoint->reader);
+void RunSetup::note_start() {
+  if (!checkpoint) return;
   start = checkpoint->reader.meta();
   const auto windows = start.counts.find(kEpochWindows);
   if (windows != start.counts.end() && windows->second != data->samples_per_epoch())
@@ -115,8 +115,13 @@ void RunSetup::describe() {
            parameter_names(compiled.model, Decayed::yes));
   log.info("no weight decay on {}", parameter_names(compiled.model, Decayed::no));
   log.info("{}", memory_summary(compiled.program));
-  log.info("step: {} sequences of {} tokens in {} micro-batches; {} threads on {}", spec.batch.sequences,
-           spec.data.seq_len, micro_batches_per_step(spec), threads, device->name());
+  log.info("step: {} sequences of {} tokens in {} micro-batches per rank; {} threads on {}",
+           spec.batch.sequences, spec.data.seq_len, micro_batches_per_step(spec), threads,
+           spec.run.device == DeviceKind::null ? "null" : "cpu");
+  if (mesh.ranks() > 1)
+    log.info("{} ranks: dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per rank; the memory is each rank's",
+             mesh.ranks(), mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
+             spec.batch.lanes / mesh.ranks(), spec.batch.lanes);
   if (peak.flops_per_s > 0)
     log.info("MFU = {} FLOPs per token (6 N_matmul + 12 L H D T = {}) x tokens/s / {:.4g} FLOP/s ({})",
              static_cast<int64_t>(flops_per_token),

@@ -1,11 +1,10 @@
-// Everything a training run stands on, made in the order in which a mistake is cheapest to find: data, plan,
-// memory, weights.
+// Everything a training run stands on, all ranks together, made in the order in which a mistake is cheapest to
+// find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is rank_setup.h.
 #pragma once
 #include <memory>
 #include <optional>
 
 #include "compile/compile.h"
-#include "engine/engine.h"
 #include "io/data/dataset.h"
 #include "io/tokenizer/tokenizer.h"
 #include "obs/log.h"
@@ -22,30 +21,32 @@ inline constexpr const char* kEpochWindows = "epoch_windows";      // Dataset::s
 
 struct RunSetup {
   // Opens the data, compiles, and only then makes and locks the run's folder: a mistake that shows before
-  // leaves nothing behind. Then fills the weights, writes config.toml and says in the log what will run.
+  // leaves nothing behind. Then writes config.toml and says in the log what will run.
   RunSetup(const RunSpec& spec, const ResumeChoice& resume);
 
   const RunSpec& spec;
   RunFolder folder;
-  int threads;
+  int threads;  // of all ranks together
   std::optional<RunLock> lock;
   Log log;  // to the run's file as well once the folder is locked
   std::optional<Tokenizer> tokenizer;
   std::optional<Dataset> data;
   std::optional<EvalSet> eval_set;
-  Compiled compiled;
-  std::unique_ptr<Device> device;
-  std::optional<Engine> engine;
+  Mesh mesh;
+  Compiled compiled;  // rank 0's program
   std::unique_ptr<ByteStore> checkpoints;
+  std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
   CheckpointMeta start;  // where the run goes on; all 0 for a new one
   double flops_per_token = 0;
   Peak peak;
 
+  CompileOptions compile_options(int rank) const;
+
  private:
   void open_data();
   void compile_program();
-  std::optional<OpenCheckpoint> enter_folder(const ResumeChoice& resume);
-  void fill_weights(const std::optional<OpenCheckpoint>& checkpoint);
+  void enter_folder(const ResumeChoice& resume);
+  void note_start();
   void describe();
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -12,7 +13,8 @@ namespace {
 
 constexpr int64_t kDrawChunk = 1 << 16;
 
-void draw(const ParamSpec& param, uint64_t seed, int threads, std::span<float> values) {
+// Elements [first, first + values.size()) of the parameter.
+void draw(const ParamSpec& param, uint64_t seed, int threads, int64_t first, std::span<float> values) {
   const RandomStream stream(seed, "init/" + param.name);
   std::fill(values.begin(), values.end(), param.init_mean);
   if (param.init_std == 0) return;
@@ -20,7 +22,7 @@ void draw(const ParamSpec& param, uint64_t seed, int threads, std::span<float> v
   const auto fill = [&](int64_t worker) {
     for (int64_t begin = worker * kDrawChunk; begin < n; begin += threads * kDrawChunk)
       for (int64_t i = begin; i < std::min(n, begin + kDrawChunk); ++i)
-        values[static_cast<size_t>(i)] += param.init_std * stream.normal(static_cast<uint64_t>(i));
+        values[static_cast<size_t>(i)] += param.init_std * stream.normal(static_cast<uint64_t>(first + i));
   };
   std::vector<std::thread> helpers;
   for (int64_t t = 1; t < threads && t * kDrawChunk < n; ++t) helpers.emplace_back(fill, t);
@@ -40,18 +42,26 @@ bool keeps_moments(const Program& program) {
   return !program.groups.empty() && program.groups[0].moment1.valid();
 }
 
-// Runs `fill` on the parameter's state: in the arena where the host can address it, else by way of a copy.
+int64_t elements_of(const Engine& engine, ParamId id) {
+  return count(engine.program().params[static_cast<size_t>(id.index)].shape);
+}
+
+// Runs fill(first, values) on this rank's elements of a parameter's state: in the arena where the host can
+// address it, else by way of a copy.
 template <class Fill>
 void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) {
-  const std::span<std::byte> bytes = engine.state_bytes(id, state);
-  if (!bytes.empty()) {
-    fill(std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)));
+  if (engine.host_addressable()) {
+    const StatePiece piece = engine.state_piece(id, state);
+    if (!piece.values.empty()) fill(piece.first, piece.values);
     return;
   }
-  const Shape& shape = engine.program().params[static_cast<size_t>(id.index)].shape;
-  std::vector<float> values(static_cast<size_t>(count(shape)));
-  fill(std::span<float>(values));
+  std::vector<float> values(static_cast<size_t>(elements_of(engine, id)));
+  fill(int64_t{0}, std::span<float>(values));
   engine.write_state(id, state, values);
+}
+
+bool is_whole(const Engine& engine, ParamId id, const StatePiece& piece) {
+  return static_cast<int64_t>(piece.values.size()) == elements_of(engine, id);
 }
 
 }  // namespace
@@ -59,24 +69,42 @@ void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) 
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads) {
   for (size_t i = 0; i < model.params.size(); ++i) {
     const ParamId id(static_cast<int64_t>(i));
-    fill_state(engine, id, ParamState::master,
-               [&](std::span<float> values) { draw(model.params[i], seed, threads, values); });
+    fill_state(engine, id, ParamState::master, [&](int64_t first, std::span<float> values) {
+      draw(model.params[i], seed, threads, first, values);
+    });
     if (!keeps_moments(engine.program())) continue;
     for (const ParamState moment : {ParamState::moment1, ParamState::moment2})
       fill_state(engine, id, moment,
-                 [](std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
+                 [](int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
   }
 }
 
-std::vector<TensorPiece> training_state(const Engine& engine) {
-  std::vector<TensorPiece> pieces;
+GatheredState gather_state(std::span<const Engine* const> engines) {
+  GatheredState state;
+  const std::vector<Param>& params = engines[0]->program().params;
   for (const NamedState& named : kStates)
-    for (size_t i = 0; i < engine.program().params.size(); ++i) {
-      const Param& param = engine.program().params[i];
-      pieces.push_back({named.prefix + param.name, DType::f32, param.shape,
-                        engine.state_bytes(ParamId(static_cast<int64_t>(i)), named.state)});
+    for (size_t i = 0; i < params.size(); ++i) {
+      const ParamId id(static_cast<int64_t>(i));
+      std::span<const float> whole;
+      for (const Engine* engine : engines) {
+        const StatePiece piece = engine->state_piece(id, named.state);
+        if (is_whole(*engine, id, piece)) whole = piece.values;
+      }
+      if (whole.empty() && engines[0]->host_addressable()) {
+        std::vector<float>& copy = state.copies.emplace_back(static_cast<size_t>(count(params[i].shape)));
+        for (const Engine* engine : engines) engine->read_state(id, named.state, copy);
+        whole = copy;
+      }
+      state.pieces.push_back({named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(whole)});
     }
-  return pieces;
+  return state;
+}
+
+std::vector<TensorPiece> training_state(const Engine& engine) {
+  const Engine* const engines[] = {&engine};
+  GatheredState state = gather_state(engines);
+  CHECK(state.copies.empty(), "the engine holds a part of the state");
+  return std::move(state.pieces);
 }
 
 void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
@@ -87,9 +115,16 @@ void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
   for (const NamedState& named : kStates) {
     if (named.state != ParamState::master && !keeps_moments(engine.program())) continue;
     for (size_t i = 0; i < engine.program().params.size(); ++i) {
+      const ParamId id(static_cast<int64_t>(i));
       const Param& param = engine.program().params[i];
-      fill_state(engine, ParamId(static_cast<int64_t>(i)), named.state, [&](std::span<float> values) {
-        checkpoint.read(named.prefix + param.name, DType::f32, param.shape, std::as_writable_bytes(values));
+      const auto read = [&](std::span<float> whole) {
+        checkpoint.read(named.prefix + param.name, DType::f32, param.shape, std::as_writable_bytes(whole));
+      };
+      fill_state(engine, id, named.state, [&](int64_t first, std::span<float> values) {
+        if (static_cast<int64_t>(values.size()) == count(param.shape)) return read(values);
+        std::vector<float> whole(static_cast<size_t>(count(param.shape)));
+        read(whole);
+        std::copy_n(whole.begin() + first, values.size(), values.begin());
       });
     }
   }

@@ -1,5 +1,6 @@
 // The weights' life outside a step: drawn at the start, written to checkpoints, read from them.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "engine/engine.h"
@@ -13,10 +14,18 @@ namespace trireme {
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
 
 // The state of a training run as named tensors: "params/NAME", "moment1/NAME", "moment2/NAME", f32. They
-// point into the engine's arena: valid until its next run.
+// point into the engine's arena, which must hold the whole state: valid until its next run.
 std::vector<TensorPiece> training_state(const Engine& engine);
 
-// Fills the program's state from a checkpoint: weights, and moments where the program keeps them. UserError
+// The same where several engines hold it in parts.
+struct GatheredState {
+  std::vector<TensorPiece> pieces;
+  std::vector<std::vector<float>> copies;  // of those that are in more than one part
+};
+// engines: one per shard. Their timelines must not run meanwhile; valid until one of them runs.
+GatheredState gather_state(std::span<const Engine* const> engines);
+
+// Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program keeps them. UserError
 // when the checkpoint has other tensors or shapes.
 void restore_state(Engine& engine, const CheckpointReader& checkpoint);
 

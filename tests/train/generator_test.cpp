@@ -42,8 +42,8 @@ class SavedModel {
     initialize_weights(engine, compiled.model, 5, 1);
     for (size_t i = 0; i < compiled.model.params.size(); ++i) {
       if (compiled.model.params[i].shape.size() < 2) continue;
-      const auto bytes = engine.state_bytes(ParamId(static_cast<int64_t>(i)), ParamState::master);
-      for (float& value : std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / 4)) value *= 6;
+      const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), ParamState::master);
+      for (float& value : piece.values) value *= 6;
     }
     save_checkpoint(*store_, {}, training_state(engine), {});
   }

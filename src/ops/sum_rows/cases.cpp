@@ -10,7 +10,7 @@ namespace trireme {
 std::vector<OpCase> sum_rows_cases() {
   std::vector<OpCase> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{1, 2}, Shape{8, 2}, Shape{24, 3}, Shape{129, 3}})
-    for (const int64_t lanes : {1, 4, 8})
+    for (const int64_t lanes : {1, 3, 4, 8})
       if (shape[0] % lanes == 0)
         cases.push_back({.name = fmt::format("{} lanes {}", to_string(shape), lanes),
                          .kind = "sum_rows",

@@ -1,7 +1,7 @@
 // sum_rows on the CPU: a few numbers, one thread.
 #include "ops/sum_rows/sum_rows.h"
 
-#include <algorithm>
+#include <bit>
 
 #include "device/cpu/kernels.h"
 
@@ -10,9 +10,10 @@ namespace {
 
 // The sum of `lanes` neighbouring lanes of `rows` rows each, as a tree.
 double lane_tree(const double* x, int64_t lanes, int64_t rows, int64_t stride) {
-  if (lanes > 1)
-    return lane_tree(x, lanes / 2, rows, stride) +
-           lane_tree(x + lanes / 2 * rows * stride, lanes / 2, rows, stride);
+  if (lanes > 1) {
+    const auto left = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(lanes - 1)));
+    return lane_tree(x, left, rows, stride) + lane_tree(x + left * rows * stride, lanes - left, rows, stride);
+  }
   double sum = 0;
   for (int64_t n = 0; n < rows; ++n) sum += x[n * stride];
   return sum;

@@ -1,4 +1,5 @@
-// The oracle of sum_rows: the sums of the lanes, then neighbours added until one is left.
+// The oracle of sum_rows: the sums of the lanes, then neighbours added until one is left; an odd last
+// one goes on as it is.
 #include <vector>
 
 #include "ops/op.h"
@@ -15,7 +16,8 @@ void sum_rows_reference(const OpSig& sig, const Operands& operands) {
     for (int64_t n = 0; n < rows; ++n) sums[static_cast<size_t>(n / (rows / lanes))] += x[n * columns + k];
     while (sums.size() > 1) {
       for (size_t i = 0; i < sums.size() / 2; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
-      sums.resize(sums.size() / 2);
+      if (sums.size() % 2 == 1) sums[sums.size() / 2] = sums.back();
+      sums.resize((sums.size() + 1) / 2);
     }
     operands.out<double>(0)[k] = sums[0];
   }

@@ -1,0 +1,20 @@
+// The leader's program is compiled already, for the log.
+#include "train/rank_setup.h"
+
+#include "train/machine.h"
+#include "train/weights.h"
+
+namespace trireme {
+
+RankSetup::RankSetup(const RunSetup& run, const RankLink& link)
+    : threads(link.threads()),
+      compiled(link.leads() ? run.compiled : compile(run.spec, run.compile_options(link.rank()))),
+      device(open_device(run.spec, threads)),
+      engine(compiled.program, *device, link.communicators()) {
+  if (run.checkpoint)
+    restore_state(engine, run.checkpoint->reader);
+  else
+    initialize_weights(engine, compiled.model, static_cast<uint64_t>(run.spec.run.seed), threads);
+}
+
+}  // namespace trireme
