@@ -1,0 +1,48 @@
+// The calls that every backend builds from the same two: all-reduce is a reduce-scatter of pieces, then an
+// all-gather.
+#include "comm/communicator.h"
+
+#include <vector>
+
+#include "comm/sum_tree.h"
+
+namespace trireme {
+
+constexpr int64_t kCacheLineBytes = 64;
+
+void Communicator::all_reduce(void* data, int64_t count, DType dtype, std::string_view what) {
+  check_summable(dtype);
+  const int64_t element_bytes = size_of(dtype);
+  const Pieces pieces = cut(count, size(), kCacheLineBytes / element_bytes);
+  std::byte* own = static_cast<std::byte*>(data) + pieces.begin(rank()) * element_bytes;
+  reduce_pieces(data, own, pieces, dtype, what);
+  const Pieces bytes{.count = count * element_bytes, .length = pieces.length * element_bytes};
+  gather_pieces(own, data, bytes, what);
+}
+
+void Communicator::reduce_scatter(const void* from, void* to, int64_t count, DType dtype,
+                                  std::string_view what) {
+  check_summable(dtype);
+  reduce_pieces(from, to, {.count = count * size(), .length = count}, dtype, what);
+}
+
+void Communicator::all_gather(const void* from, void* to, int64_t bytes, std::string_view what) {
+  gather_pieces(from, to, {.count = bytes * size(), .length = bytes}, what);
+}
+
+void Communicator::all_to_all(const void* from, void* to, int64_t bytes, std::string_view what) {
+  const std::vector<int64_t> parts(static_cast<size_t>(size()), bytes);
+  all_to_all({.from = from, .from_bytes = parts, .to = to, .to_bytes = parts}, what);
+}
+
+void Communicator::send(const void* from, int64_t bytes, int to, std::string_view what) {
+  const Send one{.from = from, .bytes = bytes, .to = to};
+  exchange({&one, 1}, {}, what);
+}
+
+void Communicator::recv(void* to, int64_t bytes, int from, std::string_view what) {
+  const Recv one{.to = to, .bytes = bytes, .from = from};
+  exchange({}, {&one, 1}, what);
+}
+
+}  // namespace trireme
