@@ -2,6 +2,7 @@
 #include "compile/compile.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -26,12 +27,14 @@ struct Options {
 CompileOptions compile_options(const Options& options, const RunSpec& spec) {
   CompileOptions compiling;
   compiling.threads = thread_count(spec);
+  compiling.rank = static_cast<int>(options.rank);
+  if (options.purpose == "training")
+    compiling.threads = std::max(1, compiling.threads / static_cast<int>(data_parallel_ranks(spec)));
   if (options.purpose == "generation") compiling.purpose = Purpose::generation;
   if (options.purpose == "evaluation") compiling.purpose = Purpose::evaluation;
   const bool evaluates =
       options.purpose == "evaluation" || (spec.eval.every_steps > 0 && !spec.data.val.empty());
-  if (evaluates)
-    compiling.eval_micro_batches = (spec.eval.sequences + spec.batch.micro - 1) / spec.batch.micro;
+  if (evaluates) compiling.eval_micro_batches = eval_micro_batches(spec, spec.eval.sequences);
   if (options.print == "graph" || options.print == "code")
     compiling.dump = [graphs = options.print == "graph"](std::string_view pass, const std::string& text) {
       const bool is_graph = text.starts_with("graph ");
@@ -43,7 +46,9 @@ CompileOptions compile_options(const Options& options, const RunSpec& spec) {
 
 int run(const Options& options) {
   const RunSpec spec = load_config(options.config, options.overrides);
-  if (options.rank != 0) fail_user("--rank {}: the run has one rank, 0", options.rank);
+  const int64_t ranks = options.purpose == "training" ? data_parallel_ranks(spec) : 1;
+  if (options.rank >= ranks)
+    fail_user("--rank {}: the run has {} ranks, 0 to {}", options.rank, ranks, ranks - 1);
   const Compiled compiled = compile(spec, compile_options(options, spec));
   const Program& program = compiled.program;
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);

@@ -1,6 +1,8 @@
 // `trireme train`: the training run of a config.
 #include "train/trainer.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -14,7 +16,19 @@ namespace {
 struct Options {
   std::string config, resume = "auto";
   std::vector<std::string> overrides;
+  int64_t ranks = 0;
 };
+
+// --ranks stands over the config's data-parallel degrees; what is cut stays as it says.
+RunSpec load(const Options& options) {
+  RunSpec spec = load_config(options.config, options.overrides);
+  if (options.ranks == 0) return spec;
+  std::vector<std::string> overrides = options.overrides;
+  const bool cut = spec.parallel.zero > 0;
+  overrides.push_back(fmt::format("parallel.dp_shard={}", cut ? options.ranks : 1));
+  overrides.push_back(fmt::format("parallel.dp_replicate={}", cut ? 1 : options.ranks));
+  return load_config(options.config, overrides);
+}
 
 ResumeChoice resume_choice(const std::string& text) {
   if (text == "auto") return {ResumeChoice::Kind::automatic, ""};
@@ -38,11 +52,15 @@ void add_train(CLI::App& app, Action& action) {
           "--resume", options->resume,
           "auto, never, or the folder of a run or checkpoint to start from, where this run has no later one")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--ranks", options->ranks,
+          "data-parallel ranks, over what the config says: parallel.dp_shard where parallel.zero > 0, else "
+          "parallel.dp_replicate")
+      ->check(CLI::PositiveNumber);
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
   command->callback([options, &action] {
-    action = [options] {
-      return train(load_config(options->config, options->overrides), resume_choice(options->resume));
-    };
+    action = [options] { return train(load(*options), resume_choice(options->resume)); };
   });
 }
 

@@ -14,8 +14,8 @@ struct CoreShare {
   int rank = 0, ranks = 1;
   int threads = 1;  // of all ranks together
 };
-// Binds the calling thread, and those that it starts, to its rank's cores, when the run takes all cores that this
-// process may use and its ranks share them evenly; else does nothing.
+// Binds the calling thread, and those that it starts, to its rank's cores, when the run takes all cores that
+// this process may use and its ranks share them evenly; else does nothing.
 void keep_to_share_of_cores(const CoreShare& share);
 
 // The device that run.device names.

@@ -1,4 +1,5 @@
-// What each rank of a run makes for itself, on its own thread: its program, device and engine, with weights in.
+// What each rank of a run makes for itself, on its own thread: its program, device and engine, with weights
+// in.
 #pragma once
 #include <memory>
 

@@ -1,5 +1,5 @@
-// The ranks of a run that are threads of this process: starts them, ties them together, brings all down when one
-// fails.
+// The ranks of a run that are threads of this process: starts them, ties them together, brings all down when
+// one fails.
 #pragma once
 #include <array>
 #include <functional>
@@ -48,9 +48,9 @@ class RankLink {
   std::unique_ptr<Communicator> control_;
 };
 
-// Runs body once per rank, each on a thread of its own (one rank: on this one), and returns the leader's result.
-// Where the run takes all cores and ranks share them evenly, each rank keeps to its own. When ranks throw, the
-// exception of the one that failed first is rethrown here, after all have ended.
+// Runs body once per rank, each on a thread of its own (one rank: on this one), and returns the leader's
+// result. Where the run takes all cores and ranks share them evenly, each rank keeps to its own. When ranks
+// throw, the exception of the one that failed first is rethrown here, after all have ended.
 int run_ranks(const TeamOptions& options, const std::function<int(RankLink&)>& body);
 
 }  // namespace trireme

@@ -119,9 +119,11 @@ void RunSetup::describe() {
            spec.batch.sequences, spec.data.seq_len, micro_batches_per_step(spec), threads,
            spec.run.device == DeviceKind::null ? "null" : "cpu");
   if (mesh.ranks() > 1)
-    log.info("{} ranks: dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per rank; the memory is each rank's",
-             mesh.ranks(), mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
-             spec.batch.lanes / mesh.ranks(), spec.batch.lanes);
+    log.info(
+        "{} ranks: dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per rank; the memory is each "
+        "rank's",
+        mesh.ranks(), mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero, spec.batch.lanes / mesh.ranks(),
+        spec.batch.lanes);
   if (peak.flops_per_s > 0)
     log.info("MFU = {} FLOPs per token (6 N_matmul + 12 L H D T = {}) x tokens/s / {:.4g} FLOP/s ({})",
              static_cast<int64_t>(flops_per_token),

@@ -1,5 +1,5 @@
-// Everything a training run stands on, all ranks together, made in the order in which a mistake is cheapest to
-// find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is rank_setup.h.
+// Everything a training run stands on, all ranks together, made in the order in which a mistake is cheapest
+// to find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is rank_setup.h.
 #pragma once
 #include <memory>
 #include <optional>
@@ -36,7 +36,7 @@ struct RunSetup {
   Compiled compiled;  // rank 0's program
   std::unique_ptr<ByteStore> checkpoints;
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
-  CheckpointMeta start;  // where the run goes on; all 0 for a new one
+  CheckpointMeta start;                      // where the run goes on; all 0 for a new one
   double flops_per_token = 0;
   Peak peak;
 

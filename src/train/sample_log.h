@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "io/data/loader.h"
+#include "io/data/dataset.h"
 #include "obs/metrics.h"
 
 namespace trireme {
@@ -13,8 +13,9 @@ class SampleLog {
   // path "": writes nothing. Lines of steps after `resumed_step` are superseded.
   SampleLog(const std::string& path, int64_t resumed_step);
 
-  // One line: step, first_sample (position in the data order), ids "source:epoch:window ...".
-  void write(int64_t step, const StepBatch& rows);
+  // One line: step, first_sample (position in the data order), and the ids "source:epoch:window ..." of the
+  // whole step's samples, `sequences` of them, those of other ranks included.
+  void write(int64_t step, const Dataset& data, int64_t first_sample, int64_t sequences);
   // Makes the lines durable; call before a checkpoint that relies on them.
   void sync();
 

@@ -1,14 +1,18 @@
 // One optimizer step is: the next rows, the scalars, one run of the "train" timeline, and what came of it.
-// Everything else here is when to evaluate, save and stop.
+// Everything else here is when to evaluate, save and stop. Every rank runs this loop and comes to the same
+// decisions; the leader alone writes metrics, log and checkpoints.
 #include "train/trainer.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "train/batches.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
+#include "train/rank_setup.h"
+#include "train/ranks.h"
 #include "train/recorder.h"
 #include "train/run_setup.h"
 #include "train/sample_log.h"
@@ -24,26 +28,29 @@ double seconds_now() {
 
 class Trainer {
  public:
-  Trainer(RunSetup& setup, const StopSignals& signals)
+  Trainer(RunSetup& setup, RankSetup& mine, RankLink& link, const StopSignals& signals)
       : setup_(setup),
+        mine_(mine),
+        link_(link),
         spec_(setup.spec),
         signals_(signals),
-        loader_(*setup.data,
-                {.first_sample = setup.start.data_position, .step_sequences = spec_.batch.sequences}),
-        recorder_(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s),
-        sample_log_(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step),
+        loader_(*setup.data, rows_of(link.rank())),
         state_(setup.start),
-        skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {}
+        skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {
+    if (!link.leads()) return;
+    recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
+    sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
+  }
 
   int run() {
     while (state_.step < spec_.run.steps) {
       StepResult result = step();
-      recorder_.show(result);
+      if (recorder_) recorder_->show(result);
       if (wants(spec_.eval.every_steps) && setup_.eval_set) evaluate(result);
       // The line stands before the checkpoint does: a run that is killed between them lacks no step.
-      recorder_.write(result);
+      if (recorder_) recorder_->write(result);
       check_skipped();
-      const int stop = signals_.stop_requested();
+      const auto stop = static_cast<int>(link_.from_leader(signals_.stop_requested(), "the end of a step"));
       const bool last = state_.step == spec_.run.steps;
       if (wants(spec_.checkpoint.every_steps) || last || stop != 0) save();
       if (stop != 0 && !last) return stopped(stop);
@@ -52,18 +59,27 @@ class Trainer {
   }
 
  private:
+  // Each rank has a contiguous part of every step's samples.
+  LoaderOptions rows_of(int rank) const {
+    const int64_t count = spec_.batch.sequences / data_parallel_ranks(spec_);
+    return {.first_sample = setup_.start.data_position,
+            .step_sequences = spec_.batch.sequences,
+            .offset = rank * count,
+            .count = count};
+  }
+
   // Every n steps and at the end; never when n is 0.
   bool wants(int64_t every) const {
     return every > 0 && (state_.step % every == 0 || state_.step == spec_.run.steps);
   }
 
   StepResult step() {
-    const double start = seconds_now(), stalled = loader_.stall_s();
+    const double start = seconds_now(), stalled = loader_.stall_s(), exposed = mine_.engine.exposed_comm_s();
     const StepBatch& rows = loader_.next();
     for (const SampleId& wrap : rows.wraps)
-      setup_.log.info("data.train set {} begins epoch {}", wrap.source, wrap.epoch);
+      if (link_.leads()) setup_.log.info("data.train set {} begins epoch {}", wrap.source, wrap.epoch);
     StepResult result;
-    for (const int64_t counted : rows.counted) result.counted_tokens += counted;
+    result.counted_tokens = counted_tokens(rows);
     result.lr = learning_rate(spec_.lr, spec_.optimizer.lr, state_.step);
     run_program(rows, result);
     ++state_.step;
@@ -75,16 +91,24 @@ class Trainer {
     result.skipped_steps = state_.skipped_steps;
     result.checkpoint_s = std::exchange(last_save_s_, 0);
     result.loader_stall_s = loader_.stall_s() - stalled;
-    sample_log_.write(state_.step, rows);
+    result.exposed_comm_s = mine_.engine.exposed_comm_s() - exposed;
+    if (sample_log_) sample_log_->write(state_.step, *setup_.data, rows.first_sample, spec_.batch.sequences);
     result.step_s = seconds_now() - start;
     return result;
+  }
+
+  // Of the whole step: loss and gradient are means over them.
+  int64_t counted_tokens(const StepBatch& rows) {
+    int64_t counted = 0;
+    for (const int64_t c : rows.counted) counted += c;
+    return static_cast<int64_t>(link_.sum(static_cast<double>(counted), "the start of a step"));
   }
 
   void run_program(const StepBatch& rows, StepResult& result) {
     const StepScalars scalars{result.lr, state_.step - state_.skipped_steps + 1, result.counted_tokens};
     const StepOutcome outcome = run_optimizer_step(
-        *setup_.engine, spec_.optimizer, scalars,
-        micro_batches(setup_.engine->program(), rows, spec_.batch.micro, spec_.data.seq_len));
+        mine_.engine, spec_.optimizer, scalars,
+        micro_batches(mine_.compiled.program, rows, spec_.batch.micro, spec_.data.seq_len));
     result.loss = outcome.loss;
     result.grad_norm = outcome.grad_norm;
     result.skipped = outcome.skipped && computes();
@@ -98,7 +122,8 @@ class Trainer {
     }
     ++state_.skipped_steps;
     ++skipped_in_a_row_;
-    recorder_.finish();
+    if (!link_.leads()) return;
+    recorder_->finish();
     setup_.log.warn("step {} is skipped: loss {}, grad norm {}", state_.step, result.loss, result.grad_norm);
   }
 
@@ -114,9 +139,10 @@ class Trainer {
 
   void evaluate(StepResult& result) {
     const double start = seconds_now();
-    result.eval = setup_.eval_set->run(*setup_.engine);
+    result.eval = setup_.eval_set->run(mine_.engine);
     result.eval_s = seconds_now() - start;
-    recorder_.finish();
+    if (!link_.leads()) return;
+    recorder_->finish();
     const auto& bits = result.eval->bits_per_byte;
     setup_.log.info("step {}: validation loss {:.4f}{}, {:.2f} s", state_.step, result.eval->loss,
                     bits ? fmt::format(" ({:.4f} bits per byte)", *bits) : "", result.eval_s);
@@ -127,32 +153,42 @@ class Trainer {
 
   void save() {
     if (!computes()) return;
+    link_.leader_does(
+        mine_.engine, [this](std::span<const Engine* const> engines) { write_checkpoint(engines); },
+        "saving a checkpoint");
+  }
+
+  // Ranks of the first copy of the model have all of it between them.
+  void write_checkpoint(std::span<const Engine* const> engines) {
     const double start = seconds_now();
-    recorder_.sync();
-    sample_log_.sync();
+    recorder_->sync();
+    sample_log_->sync();
     state_.counts[kSkippedInARow] = skipped_in_a_row_;
     state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
-    const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, training_state(*setup_.engine),
+    const GatheredState gathered = gather_state(engines.first(static_cast<size_t>(setup_.mesh.dp_shard)));
+    const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, gathered.pieces,
                                               {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
     last_save_s_ = seconds_now() - start;
-    recorder_.finish();
+    recorder_->finish();
     setup_.log.info("saved {} ({:.1f} MB, {:.2f} s)", report.location,
                     static_cast<double>(report.bytes) / 1e6, last_save_s_);
     if (report.removal_error) setup_.log.warn("{}", *report.removal_error);
   }
 
   int stopped(int signal) {
-    recorder_.finish();
+    if (!link_.leads()) return kStoppedAndSaved;
+    recorder_->finish();
     setup_.log.info("stopped by signal {} after step {}; the next start goes on from there (--resume auto)",
                     signal, state_.step);
     return kStoppedAndSaved;
   }
 
   int finish() {
-    recorder_.finish();
-    const double rate = recorder_.mean_tokens_per_s();
-    const auto mfu = recorder_.mfu(rate);
+    if (!link_.leads()) return kDone;
+    recorder_->finish();
+    const double rate = recorder_->mean_tokens_per_s();
+    const auto mfu = recorder_->mfu(rate);
     setup_.log.info(
         "done: {} steps, {} tokens, {} skipped; {:.0f} tokens/s, MFU {} (without the first step, evaluation "
         "and saving); loader stall {:.3f} s",
@@ -163,11 +199,13 @@ class Trainer {
   }
 
   RunSetup& setup_;
+  RankSetup& mine_;
+  RankLink& link_;
   const RunSpec& spec_;
   const StopSignals& signals_;
   Loader loader_;
-  Recorder recorder_;
-  SampleLog sample_log_;
+  std::optional<Recorder> recorder_;  // the leader's
+  std::optional<SampleLog> sample_log_;
   CheckpointMeta state_;
   int64_t skipped_in_a_row_;  // up to this step, over resumes
   double last_save_s_ = 0;    // since the last line of metrics
@@ -183,7 +221,12 @@ int train(const RunSpec& spec, const ResumeChoice& resume) {
                    setup.folder.path, setup.start.step, spec.run.steps);
     return kDone;
   }
-  return Trainer(setup, signals).run();
+  const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
+  return run_ranks(team, [&](RankLink& link) {
+    RankSetup mine(setup, link);
+    Trainer trainer(setup, mine, link, signals);
+    return link.guarded([&] { return trainer.run(); });
+  });
 }
 
 }  // namespace trireme

@@ -1,4 +1,4 @@
-// The training loop of one rank.
+// The training loop, on as many ranks as the config asks for.
 #pragma once
 #include "config/run_spec.h"
 #include "train/resume.h"

@@ -95,7 +95,8 @@ GatheredState gather_state(std::span<const Engine* const> engines) {
         for (const Engine* engine : engines) engine->read_state(id, named.state, copy);
         whole = copy;
       }
-      state.pieces.push_back({named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(whole)});
+      state.pieces.push_back(
+          {named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(whole)});
     }
   return state;
 }

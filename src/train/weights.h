@@ -25,8 +25,8 @@ struct GatheredState {
 // engines: one per shard. Their timelines must not run meanwhile; valid until one of them runs.
 GatheredState gather_state(std::span<const Engine* const> engines);
 
-// Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program keeps them. UserError
-// when the checkpoint has other tensors or shapes.
+// Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program
+// keeps them. UserError when the checkpoint has other tensors or shapes.
 void restore_state(Engine& engine, const CheckpointReader& checkpoint);
 
 }  // namespace trireme

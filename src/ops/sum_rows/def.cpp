@@ -15,8 +15,7 @@ namespace {
 std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in) {
   expect_types(in[0].dtype == DType::f64 && in[0].shape.size() == 2, "sum_rows", "x is f64[n,k]", in);
   const int64_t lanes = unpack_attrs<SumRowsAttrs>(attrs).lanes;
-  expect_types(lanes > 0 && in[0].shape[0] % lanes == 0, "sum_rows",
-               "lanes divides n", in);
+  expect_types(lanes > 0 && in[0].shape[0] % lanes == 0, "sum_rows", "lanes divides n", in);
   return {{DType::f64, {in[0].shape[1]}}};
 }
 

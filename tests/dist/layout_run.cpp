@@ -1,0 +1,161 @@
+// Rows come from a counter-based generator, so that every rank can make its own.
+#include "dist/layout_run.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "base/random.h"
+#include "compile/compile.h"
+#include "device/cpu/cpu_device.h"
+#include "train/optimizer_step.h"
+#include "train/ranks.h"
+#include "train/weights.h"
+
+namespace trireme::test {
+namespace {
+
+constexpr int64_t kLength = 16, kVocab = 97, kEvalSequences = 11;
+
+struct Rows {
+  std::vector<int32_t> tokens, targets;
+  int64_t counted = 0;
+};
+
+// Sequences [begin, end) of the endless data; from `last` on nothing counts.
+Rows rows(int64_t begin, int64_t end, int64_t last) {
+  const RandomStream draw(3, "dist/tokens");
+  Rows rows;
+  for (int64_t k = begin; k < end; ++k)
+    for (int64_t t = 0; t < kLength; ++t) {
+      const auto token = [&](int64_t place) {
+        const double u = draw.uniform(static_cast<uint64_t>(k * (kLength + 1) + place));
+        return static_cast<int32_t>(u * u * static_cast<double>(kVocab));
+      };
+      const bool counts = k < last && !(k % 3 == 1 && t > 9);
+      rows.tokens.push_back(token(t));
+      rows.targets.push_back(counts ? token(t + 1) : -1);
+      rows.counted += counts ? 1 : 0;
+    }
+  return rows;
+}
+
+std::vector<BatchArrays> arrays_of(const Program& program, const Rows& rows) {
+  std::vector<BatchArrays> batches;
+  for (size_t at = 0; at < rows.tokens.size(); at += kLength) {
+    BatchArrays arrays;
+    for (const BatchField& field : program.batch)
+      arrays.push_back((field.name == "tokens" ? rows.tokens : rows.targets).data() + at);
+    batches.push_back(arrays);
+  }
+  return batches;
+}
+
+std::map<std::string, std::vector<float>> state_of(std::span<const Engine* const> engines) {
+  std::map<std::string, std::vector<float>> state;
+  const GatheredState gathered = gather_state(engines);
+  for (const TensorPiece& piece : gathered.pieces) {
+    std::vector<float>& values = state[piece.name];
+    values.resize(piece.bytes.size() / sizeof(float));
+    std::memcpy(values.data(), piece.bytes.data(), piece.bytes.size());
+  }
+  return state;
+}
+
+void set_state(Engine& engine, const std::map<std::string, std::vector<float>>& state) {
+  const std::vector<Param>& params = engine.program().params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ParamId id(static_cast<int64_t>(i));
+    engine.write_state(id, ParamState::master, state.at("params/" + params[i].name));
+    engine.write_state(id, ParamState::moment1, state.at("moment1/" + params[i].name));
+    engine.write_state(id, ParamState::moment2, state.at("moment2/" + params[i].name));
+  }
+}
+
+// One rank's whole life; the leader fills in the trace.
+int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace* from, Trace& trace) {
+  const int64_t evals = eval_micro_batches(spec, kEvalSequences);
+  const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = 1, .eval_micro_batches = evals});
+  const auto device = make_cpu_device({.threads = 1});
+  Engine engine(compiled.program, *device, link.communicators());
+  if (from != nullptr)
+    set_state(engine, from->state);
+  else
+    initialize_weights(engine, compiled.model, 7, 1);
+  return link.guarded([&] {
+    const int64_t all = spec.batch.sequences, mine = all / data_parallel_ranks(spec);
+    for (int64_t step = steps.begin; step < steps.end; ++step) {
+      const int64_t first = step * all + link.rank() * mine;
+      const Rows batch = rows(first, first + mine, INT64_MAX);
+      const auto counted =
+          static_cast<int64_t>(link.sum(static_cast<double>(batch.counted), "counted tokens"));
+      const StepOutcome outcome = run_optimizer_step(engine, spec.optimizer, {1e-2, step + 1, counted},
+                                                     arrays_of(compiled.program, batch));
+      if (!link.leads()) continue;
+      trace.loss.push_back(outcome.loss);
+      trace.grad_norm.push_back(outcome.grad_norm);
+    }
+    const int64_t part = evals / data_parallel_ranks(spec), begin = 1'000'000 + link.rank() * part;
+    const Rows set = rows(begin, begin + part, 1'000'000 + kEvalSequences);
+    engine.run(*find_timeline(compiled.program, "eval"), arrays_of(compiled.program, set));
+    double sums[2] = {};
+    engine.read_buffer(compiled.program.result, sums, sizeof sums);
+    if (link.leads()) trace.eval_loss = sums[0];
+    link.leader_does(
+        engine,
+        [&](std::span<const Engine* const> engines) {
+          trace.state = state_of(engines.first(static_cast<size_t>(spec.parallel.dp_shard)));
+        },
+        "the end");
+    return 0;
+  });
+}
+
+}  // namespace
+
+std::string name_of(const Layout& l) {
+  return fmt::format("dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}", l.replicate, l.shard,
+                     l.zero, l.lanes, l.reshard);
+}
+
+RunSpec spec_of(const RunForm& form, const Layout& l) {
+  const std::string family = form.family == "gpt2" ? "activation = \"gelu_tanh\"\ntie_embeddings = true"
+                                                   : "kv_heads = 2\nqk_norm = true\ntie_embeddings = false";
+  const std::string reshard =
+      l.zero == 3 ? fmt::format("reshard_after_forward = {}\n", l.reshard) : std::string();
+  return parse_config(
+      fmt::format(
+          "[model]\nfamily = \"{}\"\nlayers = 3\nwidth = 32\nheads = 4\nvocab = {}\ncontext = {}\n{}\n"
+          "[data]\ntrain = [\"unused.bin\"]\nseq_len = {}\n"
+          "[batch]\nsequences = {}\nmicro = 1\nlanes = {}\n[parallel]\ndp_replicate = {}\n"
+          "dp_shard = {}\nzero = {}\n{}[optimizer]\nlr = 1e-2\nclip_norm = 0.5\n"
+          "[precision]\ncompute = \"{}\"\n[run]\nname = \"dist\"\nsteps = 10\n",
+          form.family, kVocab, kLength, family, kLength, form.sequences, l.lanes, l.replicate, l.shard,
+          l.zero, reshard, form.compute),
+      "dist");
+}
+
+Trace run_layout(const RunForm& form, const Layout& layout, const Span& steps, const Trace* from) {
+  const RunSpec spec = spec_of(form, layout);
+  Trace trace;
+  const Mesh mesh{static_cast<int32_t>(layout.replicate), static_cast<int32_t>(layout.shard)};
+  run_ranks({.mesh = mesh, .timeout_s = 60, .threads = static_cast<int>(layout.ranks())},
+            [&](RankLink& link) { return run_rank(link, spec, steps, from, trace); });
+  return trace;
+}
+
+void expect_same(const Trace& a, const Trace& b) {
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.grad_norm, b.grad_norm);
+  EXPECT_EQ(a.eval_loss, b.eval_loss);
+  ASSERT_EQ(a.state.size(), b.state.size());
+  for (const auto& [name, values] : a.state) {
+    const std::vector<float>& others = b.state.at(name);
+    ASSERT_EQ(values.size(), others.size()) << name;
+    EXPECT_EQ(std::memcmp(values.data(), others.data(), values.size() * sizeof(float)), 0) << name;
+  }
+}
+
+}  // namespace trireme::test
