@@ -79,8 +79,8 @@ TEST(Bits, OneMicroBatchPerRank) {
 TEST(Bits, ARunMayChangeItsLayoutInTheMiddle) {
   for (const RunForm& form : forms()) {
     const Trace whole = run_layout(form, {});
-    const Trace first = run_layout(form, {.shard = 4, .zero = 3}, {0, 5});
-    Trace second = run_layout(form, {.replicate = 2, .shard = 4, .zero = 1}, {5, 10}, &first);
+    const Trace first = run_layout(form, {.shard = 4, .zero = 3}, {0, 5, {}});
+    Trace second = run_layout(form, {.replicate = 2, .shard = 4, .zero = 1}, {5, 10, {}}, &first);
     second.loss.insert(second.loss.begin(), first.loss.begin(), first.loss.end());
     second.grad_norm.insert(second.grad_norm.begin(), first.grad_norm.begin(), first.grad_norm.end());
     expect_same(second, whole);

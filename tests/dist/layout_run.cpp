@@ -87,6 +87,7 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
   return link.guarded([&] {
     const int64_t all = spec.batch.sequences, mine = all / data_parallel_ranks(spec);
     for (int64_t step = steps.begin; step < steps.end; ++step) {
+      if (steps.before) steps.before(link, engine, step);
       const int64_t first = step * all + link.rank() * mine;
       const Rows batch = rows(first, first + mine, INT64_MAX);
       const auto counted =
@@ -94,6 +95,7 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
       const StepOutcome outcome = run_optimizer_step(engine, spec.optimizer, {1e-2, step + 1, counted},
                                                      arrays_of(compiled.program, batch));
       if (!link.leads()) continue;
+      trace.skipped.push_back(outcome.skipped);
       trace.loss.push_back(outcome.loss);
       trace.grad_norm.push_back(outcome.grad_norm);
     }
@@ -141,7 +143,7 @@ Trace run_layout(const RunForm& form, const Layout& layout, const Span& steps, c
   const RunSpec spec = spec_of(form, layout);
   Trace trace;
   const Mesh mesh{static_cast<int32_t>(layout.replicate), static_cast<int32_t>(layout.shard)};
-  run_ranks({.mesh = mesh, .timeout_s = 60, .threads = static_cast<int>(layout.ranks())},
+  run_ranks({.mesh = mesh, .timeout_s = 120, .threads = static_cast<int>(layout.ranks())},
             [&](RankLink& link) { return run_rank(link, spec, steps, from, trace); });
   return trace;
 }

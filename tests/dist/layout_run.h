@@ -1,11 +1,13 @@
 // The one harness of the bit-equality tests: the same small training run under any layout, on rank threads.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "config/run_spec.h"
+#include "train/ranks.h"
 
 namespace trireme::test {
 
@@ -28,6 +30,7 @@ RunSpec spec_of(const RunForm& form, const Layout& layout);
 
 // What must not depend on the layout.
 struct Trace {
+  std::vector<bool> skipped;
   std::vector<double> loss, grad_norm;              // by step
   double eval_loss = 0;                             // sum over a fixed set, after the last step
   std::map<std::string, std::vector<float>> state;  // "params/NAME", "moment1/NAME", ...
@@ -35,6 +38,8 @@ struct Trace {
 
 struct Span {
   int64_t begin = 0, end = 10;  // steps
+  // Called by every rank before each of its steps.
+  std::function<void(const RankLink&, Engine&, int64_t step)> before;
 };
 
 // Draws the weights, or goes on from `from`'s.
