@@ -66,12 +66,16 @@ TEST(ShardedMemory, IsWhatTheFormulasSay) {
           const int64_t shards = most_alive(p, BufferClass::gradient, "/gradient_shard");
           EXPECT_EQ(shards, zero >= 2 ? 4 * sizes.all / dp : 0);
           const int64_t whole = most_alive(p, BufferClass::gradient, "") - shards;
-          if (zero < 2)
+          // Short-lived ones: a block's, the next one's, and a shared embedding's.
+          const int64_t short_lived = 3 * 4 * sizes.largest;
+          if (zero < 2) {
             EXPECT_EQ(whole, 4 * sizes.all);
-          else if (!accumulates)  // a block's, the next one's, and a shared embedding's
-            EXPECT_LE(whole, 3 * 4 * sizes.largest);
-          if (zero == 3)  // a step's weights, and those of the next one
-            EXPECT_LE(most_alive(p, BufferClass::compute, ""), 3 * 4 * sizes.largest);
+          } else if (!accumulates) {
+            EXPECT_LE(whole, short_lived);
+          }
+          if (zero == 3) {  // a step's weights, and those of the next one
+            EXPECT_LE(most_alive(p, BufferClass::compute, ""), short_lived);
+          }
         }
       }
 }
