@@ -280,5 +280,39 @@ TEST(Resolve, Mixtures) {
             (std::vector<DataSet>{{.paths = {"a", "b"}, .weight = 1.0}}));
 }
 
+// --- parallel ---------------------------------------------------------------------------------------------
+
+TEST(Parallel, DefaultsAreOneRankAndALanePerRank) {
+  EXPECT_EQ(with({}).parallel.zero, 0);
+  EXPECT_EQ(with({}).batch.lanes, 1);
+  const RunSpec four = with({"parallel.dp_replicate=2", "parallel.dp_shard=2"});
+  EXPECT_EQ(four.parallel.zero, 1);
+  EXPECT_EQ(four.batch.lanes, 4);
+  EXPECT_EQ(data_parallel_ranks(four), 4);
+  EXPECT_EQ(micro_batches_per_step(four), micro_batches_per_step(with({})) / 4);
+}
+
+TEST(Parallel, LanesAreTheRanksTimesAPowerOfTwo) {
+  EXPECT_EQ(with({"parallel.dp_shard=2", "batch.lanes=8"}).batch.lanes, 8);
+  for (const char* lanes : {"batch.lanes=1", "batch.lanes=6", "batch.lanes=3"})
+    EXPECT_NE(error_with({"parallel.dp_shard=2", lanes})
+                  .find("must be 2 data-parallel ranks times a power of two; use 2"),
+              std::string::npos)
+        << error_with({"parallel.dp_shard=2", lanes});
+  EXPECT_NE(error_with({"batch.lanes=16"}).find("does not divide the 8 micro-batches"), std::string::npos);
+  EXPECT_NE(error_with({"parallel.dp_shard=3"}).find("cannot share evenly; use 6 or 9 sequences"),
+            std::string::npos)
+      << error_with({"parallel.dp_shard=3"});
+}
+
+// An evaluation is filled up so that every lane has as many micro-batches.
+TEST(Parallel, EvaluationIsFilledUpByLanes) {
+  const RunSpec spec = with({"batch.micro=2", "batch.lanes=4"});
+  EXPECT_EQ(eval_micro_batches(spec, 1), 4);
+  EXPECT_EQ(eval_micro_batches(spec, 8), 4);
+  EXPECT_EQ(eval_micro_batches(spec, 9), 8);
+  EXPECT_EQ(eval_micro_batches(with({"batch.micro=2"}), 9), 5);
+}
+
 }  // namespace
 }  // namespace trireme::test
