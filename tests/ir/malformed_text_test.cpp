@@ -100,6 +100,12 @@ constexpr Damage kProgramDamage[] = {
     {"rank=3", "rank=-1", "line 1: '-1' is no index"},
     {"rank=3", "rank=4294967296", "line 1: '4294967296' is no index"},
     {"rank=3", "rnak=3", "line 1: rank=... is missing"},
+    {"dp_shard=4", "dp_shard=1", "line 1: no rank 3 among 2 x 1"},
+    {"dp_shard=4", "dp_shard=0", "line 1: no rank 3 among 2 x 0"},
+    {"dp_shard=4", "dp_shard=1073741824", "line 1: no rank 3 among 2 x 1073741824"},
+    {"shard=512+512", "shard=512", "line 3: '512' is no shard"},
+    {"shard=512+512", "shard=512+513", "line 3: shard 512+513 is not within 1024 elements"},
+    {"shard=512+512", "shard=-1+512", "line 3: shard -1+512 is not within 1024 elements"},
     {"arena_bytes=4096", "arena_bytes=-4096", "line 1: arena_bytes is negative"},
     {"scalars=3", "scalars=7", "line 1: no buffer 7"},
     {"master=0", "master=4294967296", "line 3: '4294967296' is no index"},
@@ -133,12 +139,18 @@ constexpr Damage kProgramDamage[] = {
     {"waits=0,1", "waits=0,2", "line 31: no earlier action 2"},
     {"waits=0,1", "waits=0,", "line 31: an entry of a list is empty"},
     {"waits=0,1", "wait=0", "line 31: 'wait' does not belong into an action"},
-    {"master master bytes=4096", "master mastre bytes=4096", "line 33: 'mastre' is unknown"},
-    {"timeline=0 first=0 last=1", "timeline=2 first=0 last=1", "line 37: no timeline 2"},
-    {"timeline=0 first=0 last=1", "timeline=0 first=0 last=3", "line 37: no action 3"},
-    {"timeline=0 first=0 last=1", "timeline=0 first=2 last=1", "line 37: first and last are no span"},
-    {"timeline=0 first=0 last=1", "timeline=0 first=-1 last=1", "line 37: first and last are no span"},
-    {"timeline=0 first=0 last=1", "timeline=-1 first=0 last=1", "line 37: no action 0"},
+    {"reduce_scatter/", "reduce/", "line 32: 'reduce' is unknown"},
+    {"/dp_replicate/", "/pp/", "line 32: 'pp' is unknown"},
+    {"/f32/b0+0", "/f23/b0+0", "line 32: 'f23' is no dtype"},
+    {"b0+0/b1+512/128", "b0+0/b1+512", "line 32: a transfer has six parts"},
+    {"b0+0/b1+512/128", "b0+0/b7+512/128", "line 32: no buffer 7"},
+    {"b0+0/b1+512/128", "b0+0/b1+512/-1", "line 32: count is negative"},
+    {"master master bytes=4096", "master mastre bytes=4096", "line 34: 'mastre' is unknown"},
+    {"timeline=0 first=0 last=1", "timeline=2 first=0 last=1", "line 38: no timeline 2"},
+    {"timeline=0 first=0 last=1", "timeline=0 first=0 last=4", "line 38: no action 4"},
+    {"timeline=0 first=0 last=1", "timeline=0 first=2 last=1", "line 38: first and last are no span"},
+    {"timeline=0 first=0 last=1", "timeline=0 first=-1 last=1", "line 38: first and last are no span"},
+    {"timeline=0 first=0 last=1", "timeline=-1 first=0 last=1", "line 38: no action 0"},
     {"unit layers.0", "unti layers.0", "line 27: 'unti' does not belong into a program here"},
 };
 
@@ -151,7 +163,8 @@ TEST(MalformedText, ProgramsSayWhatIsWrongInWhichLine) {
 
 TEST(MalformedText, EntriesThatNeedAnEarlierOneSaySo) {
   const std::string head =
-      "program \"p\" rank=0 threads=1 batch_bytes=0 arena_bytes=0 scalars=-1 result=-1\n";
+      "program \"p\" rank=0 dp_replicate=1 dp_shard=1 threads=1 batch_bytes=0 arena_bytes=0 scalars=-1 "
+      "result=-1\n";
   EXPECT_EQ(to_text(parse_program(head + "end\n")), head + "end\n");
   for (const char* entry : {"layout saved=0 held=0 offsets=", "action load compute mb=0"})
     EXPECT_THAT(complaint(parse_program, head + entry + "\nend\n"), HasSubstr("line 2")) << entry;
