@@ -2,6 +2,7 @@
 #include "train/machine.h"
 
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -48,6 +49,11 @@ Peak peak_flops(const RunSpec& spec, int threads) {
   if (spec.run.device == DeviceKind::null) return {};
   return {measure_product_rate(spec.precision.compute == Compute::bf16 ? DType::bf16 : DType::f32, threads),
           true};
+}
+
+int64_t machine_bytes() {
+  struct sysinfo info {};
+  return sysinfo(&info) == 0 ? static_cast<int64_t>(info.totalram) * static_cast<int64_t>(info.mem_unit) : 0;
 }
 
 int64_t resident_bytes() {

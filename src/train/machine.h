@@ -29,6 +29,9 @@ struct Peak {
 // run.peak_flops, or on the cpu a short matrix product in the run's compute dtype, measured now.
 Peak peak_flops(const RunSpec& spec, int threads);
 
+// Memory of the machine, bytes; 0: unknown.
+int64_t machine_bytes();
+
 // Resident memory of this process, bytes.
 int64_t resident_bytes();
 

@@ -74,7 +74,19 @@ CompileOptions RunSetup::compile_options(int rank) const {
 
 void RunSetup::compile_program() {
   compiled = compile(spec, compile_options(0));
+  if (mesh.ranks() > 1) check_memory();
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
+}
+
+// One arena is held against the machine when it is allocated; together they are here.
+void RunSetup::check_memory() const {
+  const int64_t arena = compiled.program.memory.arena_bytes, ranks = mesh.ranks(), machine = machine_bytes();
+  if (spec.run.device == DeviceKind::null || machine == 0 || arena <= machine / ranks) return;
+  fail_env(
+      "the plan needs {:.2f} GB on each of {} ranks, this machine has {:.2f} GB of memory: raise "
+      "parallel.zero, "
+      "lower batch.micro, data.seq_len or the model's size, or use fewer ranks",
+      static_cast<double>(arena) / 1e9, ranks, static_cast<double>(machine) / 1e9);
 }
 
 // A checkpoint from elsewhere is held against the config before anything is written; the run's own newest one

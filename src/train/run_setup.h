@@ -45,6 +45,7 @@ struct RunSetup {
  private:
   void open_data();
   void compile_program();
+  void check_memory() const;
   void enter_folder(const ResumeChoice& resume);
   void note_start();
   void describe();

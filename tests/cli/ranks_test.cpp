@@ -41,7 +41,7 @@ TEST(Ranks, EveryLayoutTrainsTheSameRun) {
 TEST(Ranks, ARunMayChangeItsLayoutWhenItIsResumed) {
   const TinyRun tiny;
   ASSERT_EQ(tiny.train(with({{"run.name", "one"}})).exit_code, 0);
-  Settings settings = with({{"run.name", "parts"}, {"run.steps", "5"}, {"parallel.zero", "3"}});
+  Settings settings = with({{"run.name", "parts"}, {"run.steps", "3"}, {"parallel.zero", "3"}});
   ASSERT_EQ(tiny.train(settings, {"--ranks", "4"}).exit_code, 0);
   settings["run.steps"] = "9";
   settings["parallel.zero"] = "0";

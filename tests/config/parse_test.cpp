@@ -24,8 +24,8 @@ TEST(Parse, UnknownSection) {
   EXPECT_EQ(error_of(kBase + "[modle]\n"), "a.toml:17: unknown section modle; did you mean model?");
   EXPECT_THAT(error_of(kBase + "[xyzzy]\n"),
               HasSubstr("a.toml:17: unknown section xyzzy; sections are model, data,"));
-  EXPECT_THAT(error_with({"parallel.tp=2"}),
-              HasSubstr("--set: unknown section parallel; sections are model,"));
+  EXPECT_THAT(error_with({"cluster.size=2"}),
+              HasSubstr("--set: unknown section cluster; sections are model,"));
 }
 
 TEST(Parse, KeyInTheWrongSection) {

@@ -64,7 +64,11 @@ TEST(ShardedMemory, IsWhatTheFormulasSay) {
           EXPECT_EQ(most_alive(p, BufferClass::master, ""), 4 * sizes.all / part);
           EXPECT_EQ(most_alive(p, BufferClass::moment, ""), 8 * sizes.all / part);
           const int64_t shards = most_alive(p, BufferClass::gradient, "/gradient_shard");
-          EXPECT_EQ(shards, zero >= 2 ? 4 * sizes.all / dp : 0);
+          // Those of a last rank that are padding alone are not kept for the update.
+          EXPECT_LE(shards, zero >= 2 ? 4 * sizes.all / dp : 0);
+          if (rank == 0) {
+            EXPECT_EQ(shards, zero >= 2 ? 4 * sizes.all / dp : 0);
+          }
           const int64_t whole = most_alive(p, BufferClass::gradient, "") - shards;
           // Short-lived ones: a block's, the next one's, and a shared embedding's.
           const int64_t short_lived = 3 * 4 * sizes.largest;
