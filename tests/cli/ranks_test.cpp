@@ -12,7 +12,7 @@ const Settings kShared = {{"batch.sequences", "8"},
                           {"batch.micro", "1"},
                           {"batch.lanes", "4"},
                           {"lr.decay_steps", "12"},
-                          {"run.threads", "2"}};
+                          {"run.threads", "1"}};
 
 Settings with(const Settings& more) {
   Settings settings = kShared;
