@@ -8,17 +8,23 @@
 #include <utility>
 
 #include "comm/mpi/mpi_communicators.h"
+#include "comm/stream_copy.h"
 #include "comm/sum_tree.h"
 
 namespace trireme {
 namespace {
 
 enum Kind : uint64_t { kReduceScatter = 1, kAllGather, kAllToAll, kBroadcast, kBarrier };
+constexpr int64_t kLargeBytes = int64_t{8} << 20;
 constexpr std::string_view kKindNames[] = {"",           "reduce-scatter", "all-gather",
                                            "all-to-all", "broadcast",      "barrier"};
 
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
   if (to != from && bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void stream_copy_unless_there(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (to != from) stream_copy(to, from, bytes);
 }
 
 int64_t rounds_for(int64_t length, int64_t per_round) {
@@ -133,6 +139,8 @@ void WindowCommunicator::gather_pieces(const void* from, void* to, const Pieces&
     return std::min(kStagingBytes, pieces.size(r) - first(r, round));
   };
   const auto* source = static_cast<const std::byte*>(from);
+  // Results beyond the caches' size go round them.
+  const auto place = pieces.count >= kLargeBytes ? stream_copy_unless_there : copy_bytes;
   in_rounds(
       {.kind = kAllGather,
        .count = pieces.count,
@@ -144,8 +152,8 @@ void WindowCommunicator::gather_pieces(const void* from, void* to, const Pieces&
       },
       [&](int64_t round, uint32_t half) {
         for (int r = 0; r < size(); ++r)
-          copy_bytes(static_cast<std::byte*>(to) + pieces.begin(r) + first(r, round),
-                     r == rank() ? source + first(r, round) : area(r).staging[half], count(r, round));
+          place(static_cast<std::byte*>(to) + pieces.begin(r) + first(r, round),
+                r == rank() ? source + first(r, round) : area(r).staging[half], count(r, round));
       });
 }
 
