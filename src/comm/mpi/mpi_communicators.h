@@ -36,7 +36,8 @@ struct WindowCall {
   int64_t length = 0;
   int64_t rounds = 0;
 };
-constexpr int64_t kStagingBytes = int64_t{512} << 10;  // of each half: small enough for the nearer caches
+constexpr int64_t kStagingBytes = int64_t{2}
+                                  << 20;  // of each half: a round costs a meeting, and should stay in cache
 struct WindowArea {
   Signal arrived;
   WindowCall calls[2];

@@ -17,8 +17,8 @@ namespace trireme {
 struct MpiOptions {
   int ranks_per_process = 1;
   double timeout_s = 300;  // run.timeout_s: longest wait for a rank
-  int64_t window_bytes_per_rank = int64_t{32}
-                                  << 20;  // shared memory; about 1 MiB per communicator; 0: messages only
+  // Shared memory; a communicator takes 4 MiB, later ones use messages. 0: messages only.
+  int64_t window_bytes_per_rank = int64_t{96} << 20;
 };
 
 class MpiWorld {
