@@ -2,10 +2,11 @@
 // Everything else here is when to evaluate, save and stop.
 #include "train/trainer.h"
 
-#include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "train/batches.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
@@ -17,10 +18,6 @@
 
 namespace trireme {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Trainer {
  public:
