@@ -2,8 +2,8 @@
 #include "engine/engine.h"
 
 #include <array>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace trireme {
@@ -14,10 +14,6 @@ std::vector<int32_t> ordinals_by_role(const Code& code) {
   std::vector<int32_t> ordinals;
   for (const Value& value : code.values) ordinals.push_back(counts[static_cast<size_t>(value.role)]++);
   return ordinals;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
