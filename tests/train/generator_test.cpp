@@ -121,10 +121,11 @@ TEST_P(GeneratorTest, AgreesWithTheTrainingGraphAndWithItself) {
   EXPECT_THROW(one_by_one.feed(std::span(row).first(1)), UserError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GeneratorTest,
-                         testing::Values("family = \"gpt2\"",
-                                         "family = \"llama\"\nkv_heads = 2\nqk_norm = true",
-                                         "family = \"llama\"\ntie_embeddings = true\nwindow = 50\nattn_softcap = 20.0\nlogit_softcap = 30.0"));
+INSTANTIATE_TEST_SUITE_P(
+    Models, GeneratorTest,
+    testing::Values(
+        "family = \"gpt2\"", "family = \"llama\"\nkv_heads = 2\nqk_norm = true",
+        "family = \"llama\"\ntie_embeddings = true\nwindow = 50\nattn_softcap = 20.0\nlogit_softcap = 30.0"));
 
 }  // namespace
 }  // namespace trireme
