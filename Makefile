@@ -13,7 +13,7 @@ demo: build
 
 test: build
 	@cmake --build $(BUILD) -j $(JOBS)
-	@cd $(BUILD) && ctest --output-on-failure -j 1
+	@cd $(BUILD) && ctest --output-on-failure -j 1 $(CTEST_FLAGS)
 
 bench: build
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -31,7 +31,7 @@ setup:
 
 asan: setup
 	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
-	@cd build-asan && ctest --output-on-failure -j 1
+	@cd build-asan && ctest --output-on-failure -j 1 $(CTEST_FLAGS)
 
 # Every fuzz target for SECONDS (default 300) from its corpus.
 fuzz: setup

@@ -1,19 +1,19 @@
-// The whole training step of GPT-2 124M (T = 1024, micro-batch 4): tokens/s in bf16 and fp32 on one and all
-// threads, and where the time goes by op. The floor beside it: bench_products.
-//   bench_step [micro-batches per step = 2] [timed steps = 2] [compute = both | bf16 | fp32] [threads = 0: 1
+// The whole training step of GPT-2 124M (T = 1024, micro-batch 4) beside the floor of this machine: the time
+// that oneDNN needs for the step's matrix products with packed weights, plus causal attention's at that same
+// rate, measured in turn with the steps. Then where the time goes, by op.
+//   bench_step [micro-batches per step = 4] [timed steps = 3] [compute = both | bf16 | fp32] [threads = 0: 1
 //   and all]
-#include <sched.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "compile/compile.h"
 #include "device/cpu/cpu_device.h"
+#include "product_floor.h"
 #include "train/flops.h"
 #include "train/machine.h"
 #include "train/optimizer_step.h"
@@ -23,7 +23,7 @@ namespace trireme {
 namespace {
 
 struct Settings {
-  int64_t micro_batches = 2, steps = 2;
+  int64_t micro_batches = 4, steps = 3;
   std::string compute = "both";
   int threads = 0;
 };
@@ -35,10 +35,6 @@ RunSpec gpt2(const std::string& compute, int64_t micro_batches) {
           std::to_string(4 * micro_batches) + "\n[optimizer]\nlr = 6e-4\n[precision]\ncompute = \"" +
           compute + "\"\n[run]\nname = \"bench\"\nsteps = 1000\n",
       "bench");
-}
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void print_profile(const Profile& profile, double tokens) {
@@ -68,21 +64,36 @@ void measure(const std::string& compute, int threads, const Settings& settings) 
   std::vector<BatchArrays> batches;
   for (int64_t m = 0; m < settings.micro_batches; ++m)
     batches.push_back({ids.data() + m * 4096, targets.data() + m * 4096});
-  Profile profile;
-  std::vector<double> rates;
-  for (int64_t s = 0; s <= settings.steps; ++s) {
-    const double start = now_s();
-    run_optimizer_step(engine, spec.optimizer, {1e-4, s + 1, tokens}, batches);
-    if (s > 0) rates.push_back(static_cast<double>(tokens) / (now_s() - start));
-    engine.profile_into(&profile);  // the first step touches everything once and is left out
-    if (s == 0) profile.clear();
+  int64_t step = 0;
+  const auto seconds_of_step = [&] {
+    const double start = seconds_now();
+    ++step;
+    run_optimizer_step(engine, spec.optimizer, {1e-4, step, tokens}, batches);
+    return seconds_now() - start;
+  };
+  seconds_of_step();  // touches everything once, and is left out
+  // Step and floor in turn: the machine's speed drifts.
+  std::vector<double> rates, ratios;
+  for (int64_t s = 0; s < settings.steps; ++s) {
+    const double rate = static_cast<double>(tokens) / seconds_of_step();
+    const bench::Floor floor = bench::measure_floor(
+        {.dtype = compute == "bf16" ? DType::bf16 : DType::f32, .threads = threads, .repeats = 1});
+    rates.push_back(rate);
+    ratios.push_back(floor.tokens_per_s / rate);
+    std::printf("  step %.1f tokens/s, floor %.1f tokens/s: %.2f x the floor's time\n", rate,
+                floor.tokens_per_s, ratios.back());
   }
+  Profile profile;
+  engine.profile_into(&profile);
+  seconds_of_step();
   std::sort(rates.begin(), rates.end());
-  std::printf("%s, %d thread(s): %.1f tokens/s (best %.1f), arena %.2f GB, resident %.2f GB\n",
-              compute.c_str(), threads, rates[rates.size() / 2], rates.back(),
-              static_cast<double>(compiled.program.memory.arena_bytes) / 1e9,
-              static_cast<double>(resident_bytes()) / 1e9);
-  print_profile(profile, static_cast<double>(tokens * settings.steps));
+  std::sort(ratios.begin(), ratios.end());
+  std::printf(
+      "%s, %d thread(s): median %.1f tokens/s, %.2f x the floor's time; arena %.2f GB, resident %.2f GB\n",
+      compute.c_str(), threads, rates[rates.size() / 2], ratios[ratios.size() / 2],
+      static_cast<double>(compiled.program.memory.arena_bytes) / 1e9,
+      static_cast<double>(resident_bytes()) / 1e9);
+  print_profile(profile, static_cast<double>(tokens));
 }
 
 }  // namespace

@@ -2,33 +2,26 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "cli/command.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/names.h"
 #include "io/store/directory_store.h"
 
 namespace trireme::cli {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr int kDamaged = 3;
-
 struct CkptOptions {
   std::string path;
   int threads = 2;
 };
-
-bool is_step_folder(const std::string& name) {
-  int64_t step = 0;
-  const bool numbered = std::sscanf(name.c_str(), "step-%ld", &step) == 1 && step >= 0;
-  return numbered && checkpoint_name(step) == name;
-}
 
 // The folder of checkpoints that a path means: a run's, or that folder itself.
 std::string checkpoints_folder(const std::string& path) {
@@ -67,7 +60,7 @@ int list(const CkptOptions& options) {
                  reader.meta().tokens_seen, reader.tensors().size(), size_text(reader.bytes()));
     } catch (const EnvError& error) {
       fmt::print("{:<16} {:>10} {}\n", checkpoint.name, checkpoint.step, error.what());
-      result = kDamaged;
+      result = kEnvironment;
     }
   }
   return result;
@@ -90,9 +83,9 @@ int verify(const CkptOptions& options) {
   // Lexically: "runs/demo/checkpoints/step-00000100/" without its last slash.
   fs::path path = fs::path(options.path).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  if (fs::is_directory(path) && is_step_folder(path.filename().string())) {
+  if (fs::is_directory(path) && step_of_name(path.filename().string())) {
     const auto store = open_directory_store(path.has_parent_path() ? path.parent_path().string() : ".");
-    return verify_one(*store, path.filename().string(), options.threads) ? 0 : kDamaged;
+    return verify_one(*store, path.filename().string(), options.threads) ? 0 : kEnvironment;
   }
   const auto store = open_directory_store(checkpoints_folder(options.path));
   int result = 0;
@@ -104,7 +97,7 @@ int verify(const CkptOptions& options) {
       continue;
     }
     ++checked;
-    if (!verify_one(*store, checkpoint.name, options.threads)) result = kDamaged;
+    if (!verify_one(*store, checkpoint.name, options.threads)) result = kEnvironment;
   }
   if (checked == 0) fmt::print("no checkpoints in {}\n", store->locate(""));
   return result;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/overrides.h"
 #include "compile/memory_report.h"
 #include "compile/timeline_text.h"
 #include "ir/text.h"
@@ -73,10 +74,7 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("--for", options->purpose, "training, evaluation or generation")
       ->capture_default_str()
       ->check(CLI::IsMember({"training", "evaluation", "generation"}));
-  command
-      ->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_overrides(*command, options->overrides);
   command->footer("Example: trireme compile configs/gpt2-124m.toml --print memory");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

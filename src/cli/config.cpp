@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/overrides.h"
 #include "config/run_spec.h"
 
 namespace trireme::cli {
@@ -22,9 +23,7 @@ void add_show(CLI::App& config, Action& action) {
   const auto options =
       std::make_shared<ShowOptions>();  // owned by the callback below and by the parser's bindings
   show->add_option("CONFIG", options->path, "TOML file")->required();
-  show->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_overrides(*show, options->overrides);
   show->footer("Example: trireme config show configs/tiny.toml --set optimizer.lr=3e-4");
   show->callback([options, &action] {
     action = [options] {

@@ -160,7 +160,7 @@ void inspect(const std::string& path, const InspectArguments& a, const Tokenizer
   const int64_t vocab = a.vocab > 0 ? a.vocab : tokenizer ? vocab_size(*tokenizer) : 0;
   int64_t eot = a.eot;
   if (eot < 0 && tokenizer) eot = end_of_text(*tokenizer) ? int64_t{*end_of_text(*tokenizer)} : -1;
-  if (eot < 0 && layout.format == ShardFormat::llm_c) eot = 50256;
+  if (eot < 0) eot = prescribed_delimiter(layout.format);
   const ShardReport report = scan_shard(shard, eot);
   fmt::print("{}: {} format, {} tokens of {} ({} bytes)\n", path, name_of(layout.format), layout.count,
              name_of(layout.type), shard.data.bytes().size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/overrides.h"
 #include "train/evaluate_run.h"
 
 namespace trireme::cli {
@@ -39,9 +40,7 @@ void add_eval(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("CONFIG|RUN", options->path, "a config, a run's folder, or one of its checkpoints")
       ->required();
-  command->add_option("--set", options->overrides, "section.key=value over the config; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_overrides(*command, options->overrides);
   command->footer("Example: trireme eval runs/demo --set eval.sequences=1000");
   command->callback([options, &action] { action = [options] { return evaluate(*options); }; });
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/overrides.h"
 #include "train/generator.h"
 #include "train/machine.h"
 #include "train/open_run.h"
@@ -78,9 +79,7 @@ void add_generate(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--seed", options->sampler.seed, "same seed, same text")->capture_default_str();
-  command->add_option("--set", options->overrides, "section.key=value over the config; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_overrides(*command, options->overrides);
   command->footer(
       "Example: trireme generate runs/demo --prompt 'The open function' --temperature 0.8 --top-p 0.95");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

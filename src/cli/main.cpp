@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "cli/command.h"
 #include "cli/version.h"
 
 namespace trireme::cli {
 namespace {
-
-constexpr int kUserMistake = 2, kEnvironment = 3;
 
 constexpr std::array<AddCommand, 8> kCommands = {add_train,    add_tokenizer, add_data,    add_eval,
                                                  add_generate, add_ckpt,      add_compile, add_config};
@@ -50,7 +49,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknown_subcommand(app, argc, argv);
-    if (unknown.empty()) return app.exit(error) == 0 ? 0 : kUserMistake;
+    if (unknown.empty()) return app.exit(error) == 0 ? kDone : kUserMistake;
     std::fputs(unknown.c_str(), stderr);
     return kUserMistake;
   }

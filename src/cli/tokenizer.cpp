@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "io/files/whole_file.h"
 #include "io/tokenizer/tokenizer.h"
 
 namespace trireme::cli {
@@ -46,20 +47,9 @@ Tokenizer load(const Source& source) {
   return load_tokenizer(source.path, options);
 }
 
-std::string read_stream(FILE* file, const std::string& name) {
-  std::string text;
-  char block[1 << 16];
-  while (const size_t got = std::fread(block, 1, sizeof block, file)) text.append(block, got);
-  if (std::ferror(file) != 0) fail_env("{}", with_errno("cannot read " + name));
-  return text;
-}
-
 // The bytes of a file; of standard input for "-".
 std::string read_input(const std::string& path) {
-  if (path == "-") return read_stream(stdin, "standard input");
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail_env("{}", with_errno("cannot open " + path));
-  return read_stream(file.get(), path);
+  return path == "-" ? read_stream(stdin, "standard input") : read_whole_file(path);
 }
 
 void print(std::string_view text) {

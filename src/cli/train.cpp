@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/overrides.h"
 
 namespace trireme::cli {
 namespace {
@@ -43,10 +44,7 @@ void add_train(CLI::App& app, Action& action) {
       app.add_subcommand("train", "Trains as a config says; goes on from the run's newest whole checkpoint");
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("CONFIG", options->config, "TOML file")->required();
-  command
-      ->add_option("--set", options->overrides, "section.key=value over what the file says; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_overrides(*command, options->overrides);
   command
       ->add_option(
           "--resume", options->resume,

@@ -68,7 +68,7 @@ Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, c
   return chain;
 }
 
-void add_batch_fields(Program& program, const ModelInputs& inputs, bool generates) {
+void add_batch_fields(Program& program, const ModelInputs& inputs) {
   const TensorType per_token{DType::i32, {inputs.batch, inputs.seq_len}};
   const auto add = [&](const char* name, const TensorType& type) {
     program.batch.push_back({name, type, program.batch_bytes});
@@ -78,7 +78,7 @@ void add_batch_fields(Program& program, const ModelInputs& inputs, bool generate
   if (inputs.head == HeadResult::loss) add("targets", per_token);
   if (inputs.positions) add("positions", per_token);
   if (inputs.doc_start) add("doc_start", per_token);
-  if (generates) add("length", {DType::i32, {1}});
+  if (inputs.head == HeadResult::logits) add("length", {DType::i32, {1}});
 }
 
 void add_params(Program& program, const Model& model) {
@@ -90,8 +90,9 @@ UpdateRule update_rule(const OptimizerSpec& optimizer) {
   return {optimizer.beta1, optimizer.beta2, optimizer.eps, optimizer.weight_decay, optimizer.clip_norm};
 }
 
-// One rank holds all stages: the schedules of later issues replace this one line.
-std::vector<ScheduleStep> one_rank(const ScheduleTable& table, int32_t micro_batches, bool training) {
+// One rank holds all stages.
+std::vector<ScheduleStep> one_rank(const ScheduleTable& table, int32_t micro_batches, Derive derive) {
+  const bool training = derive == Derive::forward_and_backward;
   const std::string fault = find_fault(table, 1, micro_batches, training);
   CHECK(fault.empty(), "schedule: {}", fault);
   return table[0];
@@ -100,7 +101,7 @@ std::vector<ScheduleStep> one_rank(const ScheduleTable& table, int32_t micro_bat
 void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& options,
                       const ModelInputs& inputs) {
   Program& program = out.program;
-  add_batch_fields(program, inputs, false);
+  add_batch_fields(program, inputs);
   const DType compute = compute_dtype(spec);
   const bool trains = options.purpose == Purpose::training;
   CHECK(options.eval_micro_batches % program.mesh.ranks() == 0, "{} micro-batches of evaluation on {} ranks",
@@ -114,18 +115,19 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   const std::vector<GroupPlan> groups = add_groups(program, chains, sharding, trains);
   if (trains) {
     const auto steps = static_cast<int32_t>(micro_batches_per_step(spec));
-    lower_training(program, groups, chains.front(), one_rank(accumulate(steps), steps, true),
+    lower_training(program, groups, chains.front(),
+                   one_rank(accumulate(steps), steps, Derive::forward_and_backward),
                    {{steps, sharding, compute}, update_rule(spec.optimizer)});
   }
   if (evals > 0)
-    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, false),
+    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, Derive::forward),
                      {evals, sharding, compute});
 }
 
 void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions& options,
                         ModelInputs inputs) {
   Program& program = out.program;
-  add_batch_fields(program, inputs, true);
+  add_batch_fields(program, inputs);
   const Chain prefill = compile_chain(program, out.model, spec, options, Derive::forward);
   inputs.seq_len = 1;
   const Chain decode =

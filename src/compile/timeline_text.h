@@ -1,4 +1,4 @@
-// A Program's timelines for people: one line per action, with its unit, micro-batch and memory.
+// A Program's timelines for people: one line per action, with its unit, micro-batch and what it waits for.
 #pragma once
 #include <string>
 

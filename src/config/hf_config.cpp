@@ -9,7 +9,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 
@@ -170,11 +169,13 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-Activation activation_named(Reader& in, const std::string& key, const std::string& name, bool gated) {
-  if (gated) {
-    if (name != "silu" && name != "swish") in.refuse(key, "is not supported; this family's gate is silu");
-    return Activation::swiglu;
-  }
+// Of the gate, whose function is silu, also called swish.
+Activation gate_named(Reader& in, const std::string& key, const std::string& name) {
+  if (name != "silu" && name != "swish") in.refuse(key, "is not supported; this family's gate is silu");
+  return Activation::swiglu;
+}
+
+Activation activation_named(Reader& in, const std::string& key, const std::string& name) {
   if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
   if (name == "gelu") return Activation::gelu;
   if (name == "relu2") return Activation::relu2;
@@ -201,7 +202,7 @@ RawModel read_gpt2(Reader& in) {
     in.refuse("n_ctx", fmt::format("differs from n_positions = {}", *m.context));
   m.ffn = in.integer("n_inner");
   m.activation =
-      activation_named(in, "activation_function", in.word("activation_function").value_or("gelu_new"), false);
+      activation_named(in, "activation_function", in.word("activation_function").value_or("gelu_new"));
   m.norm_eps = in.number("layer_norm_epsilon");
   m.init_std = in.number("initializer_range");
   m.tie_embeddings = in.boolean("tie_word_embeddings").value_or(true);
@@ -319,7 +320,10 @@ void check_biases(Reader& in, RawModel& m) {
   m.bias = attention;
 }
 
-RawModel read_llama(Reader& in, bool qwen3) {
+enum class LlamaKind : uint8_t { llama, qwen3 };
+
+RawModel read_llama(Reader& in, LlamaKind kind) {
+  const bool qwen3 = kind == LlamaKind::qwen3;
   RawModel m;
   m.family = Family::llama;
   m.layers = in.need_integer("num_hidden_layers");
@@ -331,7 +335,7 @@ RawModel read_llama(Reader& in, bool qwen3) {
   m.vocab = in.need_integer("vocab_size");
   m.context = in.need_integer("max_position_embeddings");
   if (*m.layers < 1) in.refuse("num_hidden_layers", "must be at least 1");
-  m.activation = activation_named(in, "hidden_act", in.word("hidden_act").value_or("silu"), true);
+  m.activation = gate_named(in, "hidden_act", in.word("hidden_act").value_or("silu"));
   m.norm_eps = in.number("rms_norm_eps").value_or(1e-6);
   m.init_std = in.number("initializer_range");
   m.tie_embeddings = in.boolean("tie_word_embeddings").value_or(false);
@@ -382,7 +386,9 @@ RawModel parse_hf_config(const std::string& text, const std::string& name) {
   if (!type) in.refuse("model_type", "is missing; gpt2, llama and qwen3 are supported");
   if (*type != "gpt2" && *type != "llama" && *type != "qwen3")
     in.refuse("model_type", "is not supported; gpt2, llama and qwen3 are");
-  RawModel model = *type == "gpt2" ? read_gpt2(in) : read_llama(in, *type == "qwen3");
+  RawModel model = *type == "gpt2"    ? read_gpt2(in)
+                   : *type == "llama" ? read_llama(in, LlamaKind::llama)
+                                      : read_llama(in, LlamaKind::qwen3);
   in.refuse_the_rest();
   return model;
 }

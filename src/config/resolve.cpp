@@ -2,9 +2,9 @@
 // taken from it.
 #include "config/resolve.h"
 
+#include <fmt/ranges.h>
+
 #include <any>
-#include <cmath>
-#include <set>
 
 #include "base/error.h"
 #include "config/fields.h"

@@ -1,4 +1,7 @@
 // [model]: what the family and the shape imply, and whether the shape divides.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

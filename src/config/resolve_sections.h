@@ -2,7 +2,6 @@
 // before it. They run in resolve's order, after ranges are checked and plain defaults given.
 #pragma once
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 

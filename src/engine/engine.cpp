@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace trireme {
@@ -17,10 +17,6 @@ std::vector<int32_t> ordinals_by_role(const Code& code) {
   std::vector<int32_t> ordinals;
   for (const Value& value : code.values) ordinals.push_back(counts[static_cast<size_t>(value.role)]++);
   return ordinals;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

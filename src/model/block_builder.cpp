@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/activation/activation.h"
 #include "ops/attention/attention.h"
 #include "ops/head/head.h"
 #include "ops/linear/linear.h"
@@ -52,6 +53,15 @@ ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelI
   return block.op("embedding", {}, {tokens, table}, "embed");
 }
 
+ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs) {
+  return inputs.positions ? block.batch("positions", {inputs.batch, inputs.seq_len}) : ValueId();
+}
+
+ValueId qkv_projection(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
+  const int64_t qkv_dim = (spec.heads + 2 * spec.kv_heads) * spec.head_dim;
+  return block.linear(x, "attn.qkv", spec.width, qkv_dim, Init::normal);
+}
+
 ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv) {
   AttentionAttrs attrs;
   attrs.heads = spec.heads;
@@ -61,7 +71,14 @@ ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const Model
   attrs.softcap = spec.attn_softcap;
   const ValueId doc_start =
       inputs.doc_start ? block.batch("doc_start", {inputs.batch, inputs.seq_len}) : ValueId();
-  return block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
+  const ValueId attended = block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
+  return block.linear(attended, "attn.out", spec.heads * spec.head_dim, spec.width, Init::residual);
+}
+
+ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
+  const ValueId up = block.linear(x, "mlp.up", spec.width, spec.ffn, Init::normal);
+  const ActivationAttrs kind{.kind = std::string(name_of_value(spec.activation))};
+  return block.op("activation", pack_attrs(kind), {up}, "mlp.hidden");
 }
 
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x) {

@@ -45,9 +45,15 @@ struct BlockKinds {
 BlockKinds gpt2_blocks(const ModelSpec& spec, const ModelInputs& inputs);
 BlockKinds llama_blocks(const ModelSpec& spec, const ModelInputs& inputs);
 
-// What both families share.
+// What both families share. x is an activation [B,T,C], qkv the heads [B,T,(H+2K)*D].
 ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs);
+// The batch's explicit positions; none where a position is the index in the row.
+ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs);
+ValueId qkv_projection(BlockBuilder& block, const ModelSpec& spec, ValueId x);
+// Attention over the heads and its projection back to [B,T,C].
 ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv);
+// The hidden layer [B,T,F] of an MLP without a gate.
+ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x);
 // Loss or logits of the normed activation x[B,T,C]; the matrix is the embedding's when tied.
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x);
 

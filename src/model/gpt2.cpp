@@ -1,6 +1,5 @@
 // The GPT-2 family (Radford et al. 2019): pre-LayerNorm, learned positions, biases, a plain MLP.
 #include "model/block_builder.h"
-#include "ops/activation/activation.h"
 #include "ops/layernorm/norm.h"
 
 namespace trireme {
@@ -16,26 +15,17 @@ BlockBuilder embed_block(const ModelSpec& spec, const ModelInputs& inputs) {
   BlockBuilder block("gpt2.embed", spec);
   const ValueId x = token_embedding(block, spec, inputs);
   const ValueId table = block.param("positions.weight", {spec.context, spec.width}, Init::normal);
-  const ValueId positions =
-      inputs.positions ? block.batch("positions", {inputs.batch, inputs.seq_len}) : ValueId();
-  block.returns(block.op("positions", {}, {x, table, positions}, "x"));
+  block.returns(block.op("positions", {}, {x, table, explicit_positions(block, inputs)}, "x"));
   return block;
 }
 
 BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs) {
   BlockBuilder block("gpt2.layer", spec);
-  const int64_t heads_dim = spec.heads * spec.head_dim;
-  const int64_t qkv_dim = (spec.heads + 2 * spec.kv_heads) * spec.head_dim;
   const ValueId x = block.input("x", {inputs.batch, inputs.seq_len, spec.width});
-  const ValueId qkv =
-      block.linear(norm(block, spec, x, "attn_norm"), "attn.qkv", spec.width, qkv_dim, Init::normal);
-  const ValueId attended = causal_attention(block, spec, inputs, qkv);
-  const ValueId out = block.linear(attended, "attn.out", heads_dim, spec.width, Init::residual);
+  const ValueId qkv = qkv_projection(block, spec, norm(block, spec, x, "attn_norm"));
+  const ValueId out = causal_attention(block, spec, inputs, qkv);
   const ValueId middle = block.op("add", {}, {x, out}, "middle");
-  const ValueId up =
-      block.linear(norm(block, spec, middle, "mlp_norm"), "mlp.up", spec.width, spec.ffn, Init::normal);
-  const ActivationAttrs kind{.kind = std::string(name_of_value(spec.activation))};
-  const ValueId hidden = block.op("activation", pack_attrs(kind), {up}, "mlp.hidden");
+  const ValueId hidden = plain_hidden(block, spec, norm(block, spec, middle, "mlp_norm"));
   const ValueId down = block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual);
   block.returns(block.op("add", {}, {middle, down}, "y"));
   return block;

@@ -1,7 +1,6 @@
 // The Llama family (Touvron et al. 2023; also Qwen3's dense models): pre-RMSNorm, rotary positions, grouped
 // query heads, SwiGLU; optionally norms on query and key heads.
 #include "model/block_builder.h"
-#include "ops/activation/activation.h"
 #include "ops/layernorm/norm.h"
 #include "ops/qk_norm/qk_norm.h"
 #include "ops/rope/rope.h"
@@ -41,19 +40,13 @@ ValueId rotate(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& in
   attrs.beta_fast = scaling.beta_fast;
   attrs.beta_slow = scaling.beta_slow;
   attrs.attention_factor = scaling.attention_factor;
-  const ValueId positions =
-      inputs.positions ? block.batch("positions", {inputs.batch, inputs.seq_len}) : ValueId();
-  return block.op("rope", pack_attrs(attrs), {qkv, positions}, "attn.rotated");
+  return block.op("rope", pack_attrs(attrs), {qkv, explicit_positions(block, inputs)}, "attn.rotated");
 }
 
-ValueId mlp(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
-  if (spec.activation == Activation::swiglu) {
-    const ValueId gate_up = block.linear(x, "mlp.gate_up", spec.width, 2 * spec.ffn, Init::normal);
-    return block.op("swiglu", {}, {gate_up}, "mlp.hidden");
-  }
-  const ValueId up = block.linear(x, "mlp.up", spec.width, spec.ffn, Init::normal);
-  const ActivationAttrs kind{.kind = std::string(name_of_value(spec.activation))};
-  return block.op("activation", pack_attrs(kind), {up}, "mlp.hidden");
+ValueId mlp_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
+  if (spec.activation != Activation::swiglu) return plain_hidden(block, spec, x);
+  const ValueId gate_up = block.linear(x, "mlp.gate_up", spec.width, 2 * spec.ffn, Init::normal);
+  return block.op("swiglu", {}, {gate_up}, "mlp.hidden");
 }
 
 BlockBuilder embed_block(const ModelSpec& spec, const ModelInputs& inputs) {
@@ -64,16 +57,12 @@ BlockBuilder embed_block(const ModelSpec& spec, const ModelInputs& inputs) {
 
 BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs) {
   BlockBuilder block("llama.layer", spec);
-  const int64_t heads_dim = spec.heads * spec.head_dim;
-  const int64_t qkv_dim = (spec.heads + 2 * spec.kv_heads) * spec.head_dim;
   const ValueId x = block.input("x", {inputs.batch, inputs.seq_len, spec.width});
-  ValueId qkv =
-      block.linear(norm(block, spec, x, "attn_norm"), "attn.qkv", spec.width, qkv_dim, Init::normal);
+  ValueId qkv = qkv_projection(block, spec, norm(block, spec, x, "attn_norm"));
   if (spec.qk_norm) qkv = head_norms(block, spec, qkv);
-  const ValueId attended = causal_attention(block, spec, inputs, rotate(block, spec, inputs, qkv));
-  const ValueId out = block.linear(attended, "attn.out", heads_dim, spec.width, Init::residual);
+  const ValueId out = causal_attention(block, spec, inputs, rotate(block, spec, inputs, qkv));
   const ValueId middle = block.op("add", {}, {x, out}, "middle");
-  const ValueId hidden = mlp(block, spec, norm(block, spec, middle, "mlp_norm"));
+  const ValueId hidden = mlp_hidden(block, spec, norm(block, spec, middle, "mlp_norm"));
   const ValueId down = block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual);
   block.returns(block.op("add", {}, {middle, down}, "y"));
   return block;

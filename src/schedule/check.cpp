@@ -1,4 +1,4 @@
-// StagePlacement, pairs, deadlock, and the order of sums.
+// Placement, pairs, deadlock, and the order of sums.
 #include "schedule/check.h"
 
 #include "base/error.h"

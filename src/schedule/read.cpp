@@ -166,4 +166,19 @@ Schedule read_schedule(std::string_view text, std::string_view name) {
   return schedule;
 }
 
+void require_shape(const Schedule& schedule, std::string_view name, const ScheduleInput& run) {
+  if (schedule.placement.ranks != run.ranks)
+    fail_user("{} has lines for {} ranks but parallel.pp = {}; make them equal", name,
+              schedule.placement.ranks, run.ranks);
+  const int64_t stages = int64_t{run.ranks} * run.stages_per_rank;
+  if (schedule.placement.stages() != stages)
+    fail_user("{} has {} stages but parallel.pp = {} x parallel.virtual_stages = {} are {}; make them equal",
+              name, schedule.placement.stages(), run.ranks, run.stages_per_rank, stages);
+  if (schedule.micro_batches != run.micro_batches)
+    fail_user(
+        "{} is for {} micro-batches per step but the run has {}; change the file, batch.sequences or "
+        "batch.micro",
+        name, schedule.micro_batches, run.micro_batches);
+}
+
 }  // namespace trireme

@@ -20,4 +20,8 @@ namespace trireme {
 // find_fault says when the schedule cannot run for training.
 Schedule read_schedule(std::string_view text, std::string_view name);
 
+// UserError unless the schedule is for the ranks, stages and micro-batches of the run: a file that was cut
+// off after a line may still be a sound schedule of fewer.
+void require_shape(const Schedule& schedule, std::string_view name, const ScheduleInput& run);
+
 }  // namespace trireme

@@ -25,16 +25,16 @@ Schedule interleaved(const ScheduleInput& input);
 // parameters each is gathered once per direction. Lamy-Poirier 2022, "Breadth-first pipeline parallelism".
 Schedule looped_bfs(const ScheduleInput& input);
 
-// Bubble (p-1)(F+B-2W), stored p. Qi et al. 2023, "Zero bubble pipeline parallelism", ZB-H1, section 2.3 and
-// table 2 (whose T_B is the input part alone).
+// Bubble (p-1)(F+B-2W), stored p. Qi et al. 2023, "Zero bubble pipeline parallelism", ZB-H1 (whose T_B
+// is the input part alone).
 Schedule zb_h1(const ScheduleInput& input);
 
 // ZB-H1 over v stages per rank, in the order of the interleaved schedule. Bubble (p-1)(F+B-2W), 1/v of
-// ZB-H1's, for F = B - W and M a multiple of p; stored pv.
+// ZB-H1's, for M a multiple of p; stored pv.
 Schedule interleaved_zb(const ScheduleInput& input);
 
 // From a rank's first step to its last it waits for nothing when F = I = W and M >= 2p - 1; stored 2p, as
-// much as 1F1B's p stages twice as large. Qi et al. 2023, section 6 and figure 8 (ZB-V).
+// much as 1F1B's p stages twice as large. Qi et al. 2023, ZB-V.
 Schedule zbv(const ScheduleInput& input);
 
 // Bubble (p/2-1)(F&B+B-3W), F&B being the time of an overlapped pair; stored p + 1. DeepSeek-V3 technical

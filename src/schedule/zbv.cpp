@@ -1,6 +1,6 @@
 // ZB-V: two stages per rank in a V, backward in two parts. Since the rank with the first stage has the last
 // one too, a micro-batch comes back where it entered and all ranks store the same.
-//   rank 1 of 2: 1F0 2F0 1F1 2F1 ... in the phases below
+//   rank 1 of 2, 3 micro-batches: 1F0 2F0 1F1 2F1 2I0 2W0 1F2 1I0 1W0 2F2 2I1 2W1 1I1 2I2 1I2 1W1 2W2 1W2
 #include <algorithm>
 
 #include "schedule/alternate.h"

@@ -17,21 +17,8 @@ EvalSet::EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokeniz
       data_(validation_options(spec, eot)),
       sequences_(std::min(spec.eval.sequences, data_.samples_per_epoch())),
       has_bytes_(tokenizer != nullptr) {
-  const bool documents = spec.data.packing == Packing::document;
-  rows_.rows = micro_batches() * micro_;
-  const auto elements = static_cast<size_t>(rows_.rows * seq_len_);
-  rows_.tokens.assign(elements, 0);
-  rows_.targets.assign(elements, -1);
-  rows_.positions.assign(documents ? elements : 0, 0);
-  rows_.doc_start.assign(documents ? elements : 0, 0);
-  for (int64_t row = 0; row < sequences_; ++row) {
-    const auto slice = [&](std::vector<int32_t>& all) {
-      if (all.empty()) return std::span<int32_t>();
-      return std::span(all).subspan(static_cast<size_t>(row * seq_len_), static_cast<size_t>(seq_len_));
-    };
-    counted_ += data_.sample(
-        row, {slice(rows_.tokens), slice(rows_.targets), slice(rows_.positions), slice(rows_.doc_start)});
-  }
+  rows_ = blank_batch(micro_batches() * micro_, data_.options());
+  for (int64_t row = 0; row < sequences_; ++row) counted_ += data_.sample(row, row_of(rows_, row, seq_len_));
   if (!has_bytes_) return;
   const std::optional<uint32_t> special = end_of_text(*tokenizer);
   for (const int32_t target : rows_.targets)

@@ -1,7 +1,6 @@
 // Warmup, then the chosen curve between the peak and the floor.
 #include "train/lr.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 

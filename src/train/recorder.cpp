@@ -1,7 +1,7 @@
 // Names of metrics, in the order in which they stand in a line.
 #include "train/recorder.h"
 
-#include <chrono>
+#include "base/clock.h"
 
 namespace trireme {
 
@@ -41,9 +41,7 @@ void Recorder::show(const StepResult& result) {
   progress.tokens_per_s = mean_tokens_per_s();
   progress.mfu = mfu(progress.tokens_per_s);
   progress.step_s = mean_step_s();
-  const double now =
-      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  progress_.update(progress, now);
+  progress_.update(progress, seconds_now());
 }
 
 void Recorder::write(const StepResult& result) {

@@ -1,7 +1,6 @@
 // Where a step's numbers go: metrics.jsonl, TensorBoard, the progress line. Also the averages: throughput
 // leaves out the first step of this process, evaluation and saving.
 #pragma once
-#include <cstdio>
 #include <optional>
 
 #include "config/run_spec.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/checkpoint/names.h"
 #include "io/store/directory_store.h"
 
 namespace trireme {
@@ -24,10 +25,10 @@ std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log
   return OpenCheckpoint{std::move(store), std::move(*found)};
 }
 
-// A run may be called step-1 as well.
+// A run may be called step-00000001 as well.
 bool is_checkpoint(const std::filesystem::path& folder) {
   std::error_code error;
-  return folder.filename().string().starts_with("step-") &&
+  return step_of_name(folder.filename().string()) &&
          !std::filesystem::is_directory(folder / "checkpoints", error);
 }
 

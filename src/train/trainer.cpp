@@ -3,11 +3,12 @@
 // decisions; the leader alone writes metrics, log and checkpoints.
 #include "train/trainer.h"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "train/batches.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
@@ -21,10 +22,6 @@
 
 namespace trireme {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Trainer {
  public:

@@ -5,12 +5,8 @@
 
 namespace trireme {
 
-// Exit codes of a run that ended as it should: done, or stopped by a signal with a checkpoint saved.
-inline constexpr int kDone = 0;
-inline constexpr int kStoppedAndSaved = 75;
-
-// Trains as the config says, from its beginning or a checkpoint. UserError and EnvError end it; the newest
-// checkpoint stands.
+// Trains as the config says, from its beginning or a checkpoint. Returns the exit code of a run that ended as
+// it should: kDone or kStoppedAndSaved. UserError and EnvError end it; the newest checkpoint stands.
 int train(const RunSpec& spec, const ResumeChoice& resume);
 
 }  // namespace trireme

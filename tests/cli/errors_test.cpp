@@ -116,7 +116,7 @@ TEST(Errors, AnIdOutsideTheVocabularyIsNotTrainedOn) {
   for (const char* word : {"data.train", "shards/train.u16", "999", "token 1234", "model.vocab = 257"})
     EXPECT_NE(lines_of(outcome.err).back().find(word), std::string::npos) << word << " in " << outcome.err;
   // 46 windows in an epoch of 11.5 steps.
-  EXPECT_LT(lines_of(read_bytes(tiny.run_folder("tiny") + "/metrics.jsonl")).size(), 12u);
+  EXPECT_LT(lines_of(test::slurp(tiny.run_folder("tiny") + "/metrics.jsonl")).size(), 12u);
 }
 
 class ResumeErrors : public testing::Test {
@@ -207,7 +207,7 @@ TEST(Errors, ARunThatAnotherProcessTrains) {
   const TinyRun tiny;
   Process first(TinyRun::train_arguments({{"run.steps", "100000"}}), tiny.path());
   const std::string metrics = tiny.run_folder("tiny") + "/metrics.jsonl";
-  while (first.running() && read_bytes(metrics).empty()) {
+  while (first.running() && test::slurp(metrics).empty()) {
   }
   expect_one_line(tiny.train(), 3, {"runs/tiny", "another process", "run.name"});
   EXPECT_TRUE(first.running());
@@ -222,7 +222,7 @@ TEST(Errors, ARunNamedLikeACheckpoint) {
 }
 
 TEST(Help, OfEverySubcommandHasAnExample) {
-  const TempFolder folder;
+  const test::ScratchFolder folder;
   const std::vector<Arguments> commands = {{},
                                            {"train"},
                                            {"tokenizer"},
@@ -252,7 +252,7 @@ TEST(Help, OfEverySubcommandHasAnExample) {
 }
 
 TEST(Version, SaysHowItWasBuilt) {
-  const TempFolder folder;
+  const test::ScratchFolder folder;
   const Outcome outcome = run_trireme({"--version"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(outcome.out.starts_with("trireme 0.")) << outcome.out;

@@ -59,7 +59,7 @@ TEST_F(EvalTest, DoesNotDependOnTheMicroBatch) {
 
 // Each id but the end of a document is one byte here: bits per byte = nats / ln 2 * tokens / bytes.
 TEST_F(EvalTest, BitsPerByteCountTheBytesOfTheTargets) {
-  const std::string shard = read_bytes(*tiny_ / "shards/val.u16");
+  const std::string shard = test::slurp(*tiny_ / "shards/val.u16");
   int64_t bytes = 0;
   for (size_t i = 1; i <= 5 * 64; ++i) bytes += shard[2 * i + 1] == 0;
   ASSERT_LT(bytes, 5 * 64);
@@ -114,7 +114,7 @@ TEST_F(GenerateTest, ThePromptMayFillTheContextButNotMore) {
 
 TEST(Generate, WithoutATokenizerSaysSo) {
   const TinyRun tiny;
-  std::string config = read_bytes(tiny / "config.toml");
+  std::string config = test::slurp(tiny / "config.toml");
   config.replace(config.find("tokenizer = \"tokenizer.json\"\n"), 29, "");
   write_bytes(tiny / "config.toml", config);
   ASSERT_EQ(tiny.train({{"run.steps", "2"}}).exit_code, 0);

@@ -66,7 +66,7 @@ struct Damage {
 std::string data_file(const std::string& checkpoint) { return checkpoint + "/rank-00000.safetensors"; }
 
 void flip(const std::string& path, size_t at) {
-  std::string bytes = read_bytes(path);
+  std::string bytes = test::slurp(path);
   bytes[at % bytes.size()] = static_cast<char>(bytes[at % bytes.size()] ^ 1);
   write_bytes(path, bytes);
 }
@@ -126,11 +126,11 @@ TEST_F(DamageTest, NoneLeftIsAnError) {
                         std::filesystem::copy_options::recursive);
   for (const std::string& name : tiny_->checkpoints(run))
     flip(data_file(tiny_->run_folder(run) + "/checkpoints/" + name), 700000);
-  const std::string metrics = read_bytes(tiny_->run_folder(run) + "/metrics.jsonl");
+  const std::string metrics = test::slurp(tiny_->run_folder(run) + "/metrics.jsonl");
   const Outcome outcome = tiny_->train({{"run.name", run}, {"run.steps", "15"}});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   EXPECT_NE(outcome.err.find("none of the 3 checkpoints"), std::string::npos) << outcome.err;
-  EXPECT_EQ(read_bytes(tiny_->run_folder(run) + "/metrics.jsonl"), metrics);
+  EXPECT_EQ(test::slurp(tiny_->run_folder(run) + "/metrics.jsonl"), metrics);
 }
 
 // A first save that was killed left no checkpoint at all: the run begins anew.

@@ -31,8 +31,8 @@ TEST(Loop, TheMicroBatchChangesNoNumber) {
     }
     for (const char* same : {"lr", "tokens_seen", "counted_tokens"})
       EXPECT_EQ(tiny.metric(other, same), tiny.metric("micro-8", same)) << same;
-    EXPECT_EQ(read_bytes(tiny.run_folder(other) + "/samples.jsonl"),
-              read_bytes(tiny.run_folder("micro-8") + "/samples.jsonl"));
+    EXPECT_EQ(test::slurp(tiny.run_folder(other) + "/samples.jsonl"),
+              test::slurp(tiny.run_folder("micro-8") + "/samples.jsonl"));
   }
 }
 
@@ -110,7 +110,7 @@ TEST(Loop, BadStepsAreSkippedAndARunOfThemEndsTheRun) {
   ASSERT_EQ(saved.size(), 3u);
   EXPECT_TRUE(saved.back().ends_with(std::to_string(steps - 1))) << saved.back();
   const auto weights = [&](const std::string& name) {
-    return read_bytes(tiny.run_folder("tiny") + "/checkpoints/" + name + "/rank-00000.safetensors");
+    return test::slurp(tiny.run_folder("tiny") + "/checkpoints/" + name + "/rank-00000.safetensors");
   };
   EXPECT_EQ(weights(saved[0]), weights(saved[2]));
   EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
@@ -140,13 +140,13 @@ TEST(Loop, MetricsAddUp) {
   // The null device computes nothing, and has no peak to be measured against.
   ASSERT_EQ(tiny.train({{"run.device", "null"}, {"run.name", "null"}, {"eval.every_steps", "0"}}).exit_code,
             0);
-  EXPECT_EQ(lines_of(read_bytes(tiny.run_folder("null") + "/metrics.jsonl")).size(), 12u);
+  EXPECT_EQ(lines_of(test::slurp(tiny.run_folder("null") + "/metrics.jsonl")).size(), 12u);
 }
 
 // No name of a file decides which one is read first.
 TEST(Loop, ShardsAreReadInTheOrderOfTheirNames) {
   const TinyRun tiny;
-  const std::string shard = read_bytes(tiny / "shards/train.u16");
+  const std::string shard = test::slurp(tiny / "shards/train.u16");
   for (const int i : {3, 1, 2, 0})
     write_bytes(tiny / ("a b'/part_" + std::to_string(i) + ".u16"),
                 shard.substr(static_cast<size_t>(i) * 2500, 2500));

@@ -81,13 +81,13 @@ Outcome Process::wait(double timeout_s) {
   }
   outcome.exit_code = WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
   outcome.signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
-  outcome.out = read_bytes(out_path_);
-  outcome.err = read_bytes(err_path_);
+  outcome.out = test::slurp(out_path_);
+  outcome.err = test::slurp(err_path_);
   return outcome;
 }
 
 int64_t Process::status_bytes(const std::string& field) const {
-  std::istringstream lines(read_bytes("/proc/" + std::to_string(pid_) + "/status"));
+  std::istringstream lines(test::slurp("/proc/" + std::to_string(pid_) + "/status"));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with(field)) return std::stoll(line.substr(field.size())) * 1024;
   return 0;

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 // Waits until metrics.jsonl has `count` lines; false when the process ends before.
 bool wait_for_lines(const TinyRun& tiny, Process& process, const std::string& run, size_t count) {
   const std::string path = tiny.run_folder(run) + "/metrics.jsonl";
-  while (lines_of(read_bytes(path)).size() < count) {
+  while (lines_of(test::slurp(path)).size() < count) {
     if (!process.running()) return false;
     std::this_thread::sleep_for(milliseconds(2));
   }
@@ -81,8 +81,8 @@ TEST(ResumeAcrossEpochs, KeepsTheOrder) {
     ASSERT_EQ(tiny.train(settings).exit_code, 0);
   }
   EXPECT_EQ(tiny.fingerprint("whole"), tiny.fingerprint("parts"));
-  EXPECT_NE(read_bytes(tiny.run_folder("parts") + "/samples.jsonl").find(":2:"), std::string::npos);
-  EXPECT_NE(read_bytes(tiny.run_folder("parts") + "/train.log").find("begins epoch 2"), std::string::npos);
+  EXPECT_NE(test::slurp(tiny.run_folder("parts") + "/samples.jsonl").find(":2:"), std::string::npos);
+  EXPECT_NE(test::slurp(tiny.run_folder("parts") + "/train.log").find("begins epoch 2"), std::string::npos);
 }
 
 TEST(Signal, SavesExits75AndTheSameCommandGoesOn) {
@@ -99,7 +99,7 @@ TEST(Signal, SavesExits75AndTheSameCommandGoesOn) {
     process.send(signal);
     const Outcome outcome = process.wait();
     ASSERT_EQ(outcome.exit_code, 75) << outcome.err;
-    lines = lines_of(read_bytes(tiny.run_folder("stopped") + "/metrics.jsonl")).size();
+    lines = lines_of(test::slurp(tiny.run_folder("stopped") + "/metrics.jsonl")).size();
     ASSERT_LT(lines, 60u);
     EXPECT_EQ(tiny.checkpoints("stopped").back(),
               (lines < 10 ? "step-0000000" : "step-000000") + std::to_string(lines));
@@ -116,7 +116,7 @@ TEST(Signal, ASecondOneEndsItAtOnceAndHarmsNothing) {
   const std::string before = tiny.fingerprint("tiny");
   Process process(TinyRun::train_arguments({{"run.steps", "6"}, {"batch.sequences", "20000"}}), tiny.path());
   while (process.running() &&
-         read_bytes(tiny.run_folder("tiny") + "/train.log").find("resumed from") == std::string::npos)
+         test::slurp(tiny.run_folder("tiny") + "/train.log").find("resumed from") == std::string::npos)
     std::this_thread::sleep_for(milliseconds(2));
   process.send(SIGTERM);
   std::this_thread::sleep_for(milliseconds(100));
@@ -135,7 +135,7 @@ TEST(Signal, AClosedPipeDoesNotEndTheRun) {
   const std::string command =
       "cd '" + tiny.path() + "' && '" + TRIREME_BINARY + "' train config.toml 2>&1 | head -n 1 > first-line";
   ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_EQ(lines_of(read_bytes(tiny / "first-line")).size(), 1u);
+  EXPECT_EQ(lines_of(test::slurp(tiny / "first-line")).size(), 1u);
   EXPECT_EQ(tiny.metric("tiny", "loss").size(), 12u);
   EXPECT_EQ(tiny.checkpoints("tiny").back(), "step-00000012");
 }
@@ -143,7 +143,7 @@ TEST(Signal, AClosedPipeDoesNotEndTheRun) {
 TEST(Run, SaysThatTheDataIsAnother) {
   const TinyRun tiny;
   ASSERT_EQ(tiny.train().exit_code, 0);
-  const std::string shard = read_bytes(tiny / "shards/train.u16");
+  const std::string shard = test::slurp(tiny / "shards/train.u16");
   write_bytes(tiny / "shards/train.u16", shard.substr(0, 2 * (10 * 64 + 1)));
   const Outcome outcome = tiny.train({{"run.steps", "13"}, {"lr.decay_steps", "12"}});
   EXPECT_EQ(outcome.exit_code, 0);

@@ -91,7 +91,7 @@ std::vector<std::string> TinyRun::checkpoints(const std::string& run) const {
 std::map<int64_t, std::string> TinyRun::metric(const std::string& run, const std::string& name) const {
   std::map<int64_t, std::string> values;
   const std::string key = "\"" + name + "\":";
-  for (const std::string& line : lines_of(read_bytes(run_folder(run) + "/metrics.jsonl"))) {
+  for (const std::string& line : lines_of(test::slurp(run_folder(run) + "/metrics.jsonl"))) {
     const size_t at = line.find(key);
     if (at == std::string::npos) continue;
     const size_t begin = at + key.size();
@@ -104,17 +104,17 @@ std::map<int64_t, std::string> TinyRun::metric(const std::string& run, const std
 std::string TinyRun::fingerprint(const std::string& run) const {
   std::string text;
   // Line by line, so that a step that stands twice shows.
-  for (const std::string& line : lines_of(read_bytes(run_folder(run) + "/metrics.jsonl"))) {
+  for (const std::string& line : lines_of(test::slurp(run_folder(run) + "/metrics.jsonl"))) {
     const auto json = nlohmann::ordered_json::parse(line);
     for (const auto& [key, value] : json.items())
       if (!key.ends_with("_s") && key != "tokens_per_s" && key != "mfu")
         text += key + " " + value.dump() + " ";
     text += "\n";
   }
-  text += read_bytes(run_folder(run) + "/samples.jsonl");
+  text += test::slurp(run_folder(run) + "/samples.jsonl");
   const std::vector<std::string> saved = checkpoints(run);
   if (saved.empty()) return text + "no checkpoint";
-  const std::string index = read_bytes(run_folder(run) + "/checkpoints/" + saved.back() + "/index.json");
+  const std::string index = test::slurp(run_folder(run) + "/checkpoints/" + saved.back() + "/index.json");
   return text + saved.back() + "\n" + nlohmann::ordered_json::parse(index).at("tensors").dump(1);
 }
 

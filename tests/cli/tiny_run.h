@@ -37,7 +37,7 @@ class TinyRun {
   std::map<int64_t, std::string> metric(const std::string& run, const std::string& name) const;
 
  private:
-  TempFolder folder_;
+  test::ScratchFolder folder_;
 };
 
 }  // namespace trireme

@@ -12,8 +12,8 @@
 
 namespace trireme {
 namespace {
-using testing_obs::ScratchFolder;
-using testing_obs::slurp;
+using test::ScratchFolder;
+using test::slurp;
 
 TEST(Log, TerminalAndFileHaveLevelsOfTheirOwn) {
   const ScratchFolder folder;

@@ -15,9 +15,9 @@
 
 namespace trireme {
 namespace {
-using testing_obs::ScratchFolder;
-using testing_obs::slurp;
-using testing_obs::spill;
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 
 TEST(Metrics, LinesAreJsonThatReadsBack) {
   const std::vector<Metric> metrics{{"loss", 5.549f},

@@ -12,9 +12,9 @@
 
 namespace trireme {
 namespace {
-using testing_obs::ScratchFolder;
-using testing_obs::slurp;
-using testing_obs::spill;
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 namespace fs = std::filesystem;
 
 uint32_t crc_of(const std::string& text) { return crc32c(std::as_bytes(std::span(text))); }

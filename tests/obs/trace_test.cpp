@@ -10,8 +10,8 @@
 
 namespace trireme {
 namespace {
-using testing_obs::ScratchFolder;
-using testing_obs::slurp;
+using test::ScratchFolder;
+using test::slurp;
 namespace fs = std::filesystem;
 
 TEST(Trace, SpansAndNames) {

@@ -195,12 +195,16 @@ void merge_chunks(const FlashKernels<T>& kernels, double tolerance) {
   run(kCut, kRows - kCut, second, lse2);
   for (int64_t t = 0; t < kRows; ++t) {
     const auto i = static_cast<size_t>(t);
-    if (t < kCut) EXPECT_EQ(lse2[i], -INFINITY) << t;
+    if (t < kCut) {
+      EXPECT_EQ(lse2[i], -INFINITY) << t;
+    }
     const float merged = std::log(std::exp(lse1[i]) + std::exp(lse2[i]));
     EXPECT_NEAR(merged, lse[i], tolerance) << t;
     for (size_t d = 0; d < D; ++d) {
       const float a = to_float(first[i * D + d]), b = to_float(second[i * D + d]);
-      if (t < kCut) EXPECT_EQ(b, 0.0f) << t;
+      if (t < kCut) {
+        EXPECT_EQ(b, 0.0f) << t;
+      }
       const float mix = a * std::exp(lse1[i] - merged) + b * std::exp(lse2[i] - merged);
       EXPECT_NEAR(mix, to_float(whole[i * D + d]), tolerance) << t << " " << d;
     }

@@ -75,9 +75,9 @@ void expect_near(Buffer& a, Buffer& b, int64_t k, const std::string& what) {
 struct Size {
   int64_t rows, in, out;
 };
-const std::vector<Size> kSizes = {{1, 1, 1},        {7, 5, 3},        {33, 64, 257},
-                                  {130, 257, 65},   {64, 64, 64},     {2050, 96, 80},
-                                  {1024, 384, 768}, {1100, 768, 384}, {512, 1536, 128}};
+const std::vector<Size> kSizes = {{1, 1, 1},        {7, 5, 3},        {33, 64, 257},    {130, 257, 65},
+                                  {64, 64, 64},     {2050, 96, 80},   {1024, 384, 768}, {1100, 768, 384},
+                                  {512, 1536, 128}, {100, 3000, 2112}};
 
 class Products : public testing::TestWithParam<DType> {};
 

@@ -1,7 +1,8 @@
-// AMX kernels of bf16 products, and how operands are laid out for them. Inside, a tile is 16 rows of 32 bf16.
+// AMX kernels of bf16 products, and how operands are laid out for them. A tile is 16 rows of 32 bf16.
 //
-// A[m,k] as panels of 32 rows: [m/32][k/32][32 rows][32]. B[k,n] as blocks of 32 columns with pairs of k side
-// by side: [n/32][k/32][16 pairs][32 columns][2], oneDNN's BA16a32b2a. Both are padded with zeros. C is f32.
+// A[m,k] as panels of 48 rows: [m/48][k/32][48 rows][32]. B[k,n] as blocks of 32 columns with pairs of k side
+// by side: [n/32][k/32][16 pairs][32 columns][2], oneDNN's BA16a32b2a. Both are padded with zeros to whole
+// tiles.
 #pragma once
 #include <cstdint>
 
@@ -9,12 +10,13 @@
 
 namespace trireme::tiles {
 
-inline constexpr int64_t kEdge = 32;  // rows of a panel, columns of a block, k of a step
-inline constexpr int64_t kStep = kEdge * kEdge;
+inline constexpr int64_t kTile = 16;   // rows of a tile
+inline constexpr int64_t kPanel = 48;  // rows of a panel
+inline constexpr int64_t kEdge = 32;   // columns of a block, k of a step
+inline constexpr int64_t kPanelStep = kPanel * kEdge, kBlockStep = kEdge * kEdge;  // elements
 
 constexpr int64_t steps(int64_t n) { return (n + kEdge - 1) / kEdge; }
-// Elements of a packed A[m,k]; of a packed B[k,n] with n for m.
-constexpr int64_t packed_size(int64_t m, int64_t k) { return steps(m) * steps(k) * kStep; }
+constexpr int64_t panels(int64_t m) { return (m + kPanel - 1) / kPanel; }
 
 // The calling thread's tile registers: to be set before multiply and released after.
 void configure();
@@ -38,30 +40,30 @@ struct BlocksOfB {
 void pack_b(const Matrix& from, const BlocksOfB& blocks, bf16* to);
 void pack_b_transposed(const Matrix& from, const BlocksOfB& blocks, bf16* to);
 
-struct Multiply {
-  const bf16* a = nullptr;  // packed, at the first step
-  int64_t a_panel = 0;      // elements between panels of A
-  const bf16* b = nullptr;  // packed, at the first block and step
-  int64_t b_block = 0;      // elements between blocks of B
-  int64_t m = 0, n = 0, k_steps = 0;
-  float* c = nullptr;  // [m,n]
-  int64_t c_stride = 0;
-  bool add = false;  // C += instead of C =
+// Memory: `rows` times `row_bytes`, `stride` bytes apart.
+struct Region {
+  const void* data = nullptr;
+  int64_t rows = 0, row_bytes = 0, stride = 0;
 };
 
-// The k of one element are summed in order, so that cutting k changes no bit. Touches no element of C
-// outside [m,n].
-void multiply(const Multiply& work);
-
-// to[m,n] = c (+ bias[n]), rounded to bf16 or not.
-struct Finish {
-  const float* c = nullptr;
-  int64_t c_stride = 0, m = 0, n = 0;
-  const bf16* bias = nullptr;  // or none
+// to[m,n] = A B (+ sum) (+ bias), rounded to bf16 or not.
+struct Multiply {
+  const bf16* a = nullptr;  // packed
+  const bf16* b = nullptr;  // packed, at the first block and step
+  int64_t b_block = 0;      // elements between blocks of B
+  int64_t first_block = 0;  // the number of B's first block
+  int64_t m = 0, n = 0, k_steps = 0;
+  const float* sum = nullptr;  // [m,n] or none; may be `to_f32`
+  int64_t sum_stride = 0;
+  const bf16* bias = nullptr;  // [n] or none
   bf16* to = nullptr;          // or
   float* to_f32 = nullptr;
   int64_t to_stride = 0;
+  Region next = {};  // what is read after this: brought near on the way
 };
-void finish(const Finish& work);
+
+// The k of one element are summed from zero, in order in blocks of even number, from last to first in odd
+// ones. Touches nothing outside [m,n] of sum and to.
+void multiply(const Multiply& work);
 
 }  // namespace trireme::tiles

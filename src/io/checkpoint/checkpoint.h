@@ -48,7 +48,6 @@ struct SaveReport {
   std::string name;      // "step-00000100"
   std::string location;  // for messages: "runs/demo/checkpoints/step-00000100"
   int64_t bytes = 0;
-  double seconds = 0;
   std::vector<std::string> removed;          // leftovers of killed saves, and checkpoints older than `keep`
   std::optional<std::string> removal_error;  // why an old one could not be removed; the new one stands
 };

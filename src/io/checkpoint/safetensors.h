@@ -12,6 +12,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "io/checkpoint/tensor_piece.h"
+#include "io/files/mapped_file.h"
 
 namespace trireme {
 
@@ -42,9 +43,6 @@ DType dtype_of(const SafetensorsEntry& entry, const std::string& file);
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
-  SafetensorsFile(const SafetensorsFile&) = delete;
-  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
-  ~SafetensorsFile();
 
   const SafetensorsHeader& header() const { return header_; }
   const SafetensorsEntry& entry(const std::string& name) const;  // refuses an unknown name with the nearest
@@ -52,7 +50,7 @@ class SafetensorsFile {
 
  private:
   std::string path_;
-  std::span<const std::byte> mapped_;
+  MappedFile mapped_;
   SafetensorsHeader header_;
 };
 

@@ -2,7 +2,6 @@
 // the entries cover the data section exactly.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>

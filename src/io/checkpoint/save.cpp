@@ -1,7 +1,6 @@
 // Saving: clean up after killed saves, write the staged folder (one rank file and index.json) while the
 // checksums are computed beside, publish it, then remove what is older than `keep`.
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"
@@ -111,7 +110,6 @@ SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::sp
                            const SaveOptions& options) {
   CHECK(meta.step >= 0 && options.keep >= 0 && options.threads >= 1, "step {}, keep {}, threads {}",
         meta.step, options.keep, options.threads);
-  const auto start = std::chrono::steady_clock::now();
   SaveReport report;
   report.name = checkpoint_name(meta.step);
   report.location = store.locate(report.name);
@@ -133,7 +131,6 @@ SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::sp
   } catch (const EnvError& error) {
     report.removal_error = error.what();
   }
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
 

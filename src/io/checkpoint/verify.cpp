@@ -1,6 +1,4 @@
 // Verifying checkpoints whole, and finding the newest that is.
-#include <exception>
-#include <utility>
 
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"

@@ -2,12 +2,12 @@
 #include "io/data/loader.h"
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace trireme {
@@ -32,15 +32,13 @@ struct Loader::State {
   void read_ahead();
 };
 
-namespace {
-
-StepBatch make_batch(int64_t rows, const DataOptions& data) {
-  const auto elements = static_cast<size_t>(rows * data.seq_len);
+StepBatch blank_batch(int64_t rows, const DataOptions& options) {
+  const auto elements = static_cast<size_t>(rows * options.seq_len);
   StepBatch batch;
   batch.rows = rows;
   batch.tokens.resize(elements);
-  batch.targets.resize(elements);
-  if (data.packing == RowPacking::document) {
+  batch.targets.resize(elements, -1);
+  if (options.packing == RowPacking::document) {
     batch.positions.resize(elements);
     batch.doc_start.resize(elements);
   }
@@ -49,12 +47,13 @@ StepBatch make_batch(int64_t rows, const DataOptions& data) {
   return batch;
 }
 
-std::span<int32_t> row_of(std::vector<int32_t>& all, int64_t row, int64_t length) {
-  if (all.empty()) return {};
-  return std::span(all).subspan(static_cast<size_t>(row * length), static_cast<size_t>(length));
+SampleRow row_of(StepBatch& batch, int64_t row, int64_t seq_len) {
+  const auto slice = [&](std::vector<int32_t>& all) {
+    if (all.empty()) return std::span<int32_t>();
+    return std::span(all).subspan(static_cast<size_t>(row * seq_len), static_cast<size_t>(seq_len));
+  };
+  return {slice(batch.tokens), slice(batch.targets), slice(batch.positions), slice(batch.doc_start)};
 }
-
-}  // namespace
 
 // False when it was told to stop.
 bool Loader::State::fill(int64_t step) {
@@ -74,9 +73,7 @@ bool Loader::State::fill(int64_t step) {
   for (int64_t r = 0; r < batch.rows; ++r) {
     if (stop) return false;
     const int64_t position = batch.first_sample + options.offset + r;
-    const SampleRow row{row_of(batch.tokens, r, length), row_of(batch.targets, r, length),
-                        row_of(batch.positions, r, length), row_of(batch.doc_start, r, length)};
-    batch.counted[static_cast<size_t>(r)] = data.sample(position, row);
+    batch.counted[static_cast<size_t>(r)] = data.sample(position, row_of(batch, r, length));
     batch.ids[static_cast<size_t>(r)] = data.where(position);
   }
   return true;
@@ -110,7 +107,7 @@ Loader::Loader(const Dataset& data, const LoaderOptions& options)
             o.offset + o.count <= o.step_sequences,
         "first_sample {}, ahead {}, rows {} + {} of {}", o.first_sample, o.ahead, o.offset, o.count,
         o.step_sequences);
-  for (int64_t i = 0; i < o.ahead + 1; ++i) state_->ring.push_back(make_batch(o.count, data.options()));
+  for (int64_t i = 0; i < o.ahead + 1; ++i) state_->ring.push_back(blank_batch(o.count, data.options()));
   state_->thread = std::thread([s = state_.get()] { s->read_ahead(); });
 }
 
@@ -130,11 +127,9 @@ const StepBatch& Loader::next() {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   if (s.filled == s.taken && !s.failure) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     s.changed.wait(lock, [&] { return s.filled > s.taken || s.failure; });
-    if (s.taken > 0) {
-      s.stall_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    }
+    if (s.taken > 0) s.stall_s += seconds_now() - start;
   }
   if (s.filled == s.taken) std::rethrow_exception(s.failure);
   const int64_t step = s.taken++;

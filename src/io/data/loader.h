@@ -30,6 +30,11 @@ struct StepBatch {
   std::vector<SampleId> wraps;     // first samples of an epoch > 0 among ALL the step's samples, to be logged
 };
 
+// A batch before its rows are read: ids 0, no target counted; what the packing does not use is empty.
+StepBatch blank_batch(int64_t rows, const DataOptions& options);
+// Row `row` of the batch, to be read into.
+SampleRow row_of(StepBatch& batch, int64_t row, int64_t seq_len);
+
 class Loader {
  public:
   // `data` must outlive the loader. Starts reading at once.

@@ -36,6 +36,13 @@ std::string_view name_of(ShardFormat format) {
   return kNames[static_cast<size_t>(format)];
 }
 
+int64_t prescribed_delimiter(ShardFormat format) {
+  if (format == ShardFormat::llm_c) return 50256;
+  return format == ShardFormat::llm_c_llama ? 128000 : -1;
+}
+
+bool begins_with_delimiter(ShardFormat format) { return format != ShardFormat::plain; }
+
 ShardLayout parse_plain(const std::string& name, Bytes file, TokenType type) {
   const auto size = static_cast<int64_t>(file.size());
   if (size % size_of(type) != 0) {

@@ -24,6 +24,12 @@ enum class ShardFormat : uint8_t { llm_c, llm_c_llama, megatron, datatrove, plai
 
 std::string_view name_of(ShardFormat format);  // "llm.c"
 
+// The id that stands between documents by the format's own rule, in formats without an index: GPT-2's
+// <|endoftext|> or Llama 3's <|begin_of_text|> in llm.c's two. -1 where the format has no such rule.
+int64_t prescribed_delimiter(ShardFormat format);
+// Documents begin with the delimiter (llm.c), or they end with it.
+bool begins_with_delimiter(ShardFormat format);
+
 // Pointers are into the parsed bytes, which must outlive it. Fields are unaligned.
 struct ShardLayout {
   ShardFormat format = ShardFormat::plain;

@@ -74,9 +74,9 @@ TokenShard open_shard(const std::string& path) {
 
 namespace {
 
-// Documents of formats without an index: llm.c's begin with `eot`, a plain file's end with it.
+// Documents of formats without an index, by the id that they begin or end with.
 struct EotDocuments {
-  bool starts;
+  bool starts;  // they begin with it
   int64_t length = 0;
   ShardReport* report;
 
@@ -115,7 +115,7 @@ ShardReport scan_shard(const TokenShard& shard, int64_t eot) {
   report.smallest_id = std::numeric_limits<int64_t>::max();
   report.largest_id = std::numeric_limits<int64_t>::min();
   const bool by_eot = !layout.has_documents && eot >= 0;
-  EotDocuments documents{.starts = layout.format != ShardFormat::plain, .report = &report};
+  EotDocuments documents{.starts = begins_with_delimiter(layout.format), .report = &report};
   if (by_eot) report.documents = 0;
   if (layout.has_documents) scan_index(layout, report);
   for (int64_t i = 0; i < layout.count; ++i) {

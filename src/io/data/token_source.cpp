@@ -53,10 +53,9 @@ void starts_by_index(const ShardLayout& layout, const Part& part, std::vector<in
   }
 }
 
-// A plain file's documents end with the delimiter, llm.c's begin with it.
 void starts_by_id(const ShardLayout& layout, const Part& part, int32_t id, std::span<const int32_t> tokens,
                   std::vector<int32_t>& starts) {
-  const int64_t shift = layout.format == ShardFormat::plain ? 1 : 0;
+  const int64_t shift = begins_with_delimiter(layout.format) ? 0 : 1;
   for (int64_t i = 0; i + shift < part.count; ++i) {
     const int64_t row = part.row + i;
     if (tokens[static_cast<size_t>(row)] == id && row + shift > 0) {
@@ -88,10 +87,7 @@ void read_stream(const TokenSource& source, int64_t first, std::span<int32_t> ou
 
 std::optional<int32_t> delimiter(const ShardLayout& layout, std::optional<uint32_t> eot, int64_t vocab) {
   if (layout.has_documents) return std::nullopt;
-  int64_t id = -1;
-  if (layout.format == ShardFormat::llm_c) id = 50256;         // GPT-2's <|endoftext|>
-  if (layout.format == ShardFormat::llm_c_llama) id = 128000;  // Llama 3's <|begin_of_text|>
-  if (eot) id = *eot;
+  const int64_t id = eot ? int64_t{*eot} : prescribed_delimiter(layout.format);
   if (id < 0 || id >= vocab) return std::nullopt;
   return static_cast<int32_t>(id);
 }

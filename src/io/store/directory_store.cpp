@@ -18,11 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kWritebackBytes = int64_t{32} << 20;
 
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 class FileSink final : public ByteSink {
  public:
   explicit FileSink(std::string path) : path_(std::move(path)), fd_(create_to_write(path_)) {}

@@ -27,13 +27,13 @@ int open_retrying(const std::string& path, int flags) {
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
+}  // namespace
 
 std::string parent_of(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
-}  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {

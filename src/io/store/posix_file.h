@@ -32,6 +32,8 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
 void read_at(int fd, int64_t offset, std::span<std::byte> into, const std::string& path);
 int64_t file_bytes(int fd, const std::string& path);
 
+std::string parent_of(const std::string& path);  // "a" of "a/b", "." of "a", "/" of "/a"
+
 void sync_file(int fd, const std::string& path);
 void sync_folder(const std::string& path);
 void make_folders(const std::string& path);  // durable; existing ones are fine

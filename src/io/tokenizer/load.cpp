@@ -1,28 +1,14 @@
 // Finds out which kind of tokenizer file stands at a path, reads it whole and hands the text to its reader.
-#include <array>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "base/error.h"
+#include "io/files/whole_file.h"
 #include "io/tokenizer/formats.h"
 
 namespace trireme {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_whole(const fs::path& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail_env("{}", with_errno("cannot open tokenizer " + path.string()));
-  std::string text;
-  std::array<char, 1 << 16> block;
-  while (const size_t got = std::fread(block.data(), 1, block.size(), file.get()))
-    text.append(block.data(), got);
-  if (std::ferror(file.get())) fail_env("{}", with_errno("cannot read tokenizer " + path.string()));
-  return text;
-}
 
 // The one of `names` that stands beside `path`; empty if none does.
 fs::path beside(const fs::path& path, std::initializer_list<const char*> names) {
@@ -64,7 +50,7 @@ Tokenizer load_tokenizer(const std::string& path) { return load_tokenizer(path, 
 Tokenizer load_tokenizer(const std::string& path, const LoadOptions& options) {
   fs::path file = path;
   if (std::error_code ignored; fs::is_directory(file, ignored)) file = file_in_folder(file);
-  const std::string text = read_whole(file);
+  const std::string text = read_whole_file(file);
   if (text.empty()) fail_user("tokenizer {} is empty", file.string());
   if (first_character(text) == '{') {
     if (is_hugging_face(text)) return parse_hugging_face(text, file.string());
@@ -73,13 +59,13 @@ Tokenizer load_tokenizer(const std::string& path, const LoadOptions& options) {
       fail_user("{} is no tokenizer.json; if it is GPT-2's encoder.json, vocab.bpe must stand beside it",
                 file.string());
     }
-    return parse_gpt2(text, read_whole(merges), file.string());
+    return parse_gpt2(text, read_whole_file(merges), file.string());
   }
   const bool merges_name = file.filename() == "vocab.bpe" || file.filename() == "merges.txt";
   if (text.starts_with("#version") || merges_name) {
     const fs::path encoder = beside(file, {"encoder.json", "vocab.json"});
     if (encoder.empty()) fail_user("{}: encoder.json or vocab.json must stand beside it", file.string());
-    return parse_gpt2(read_whole(encoder), text, file.string());
+    return parse_gpt2(read_whole_file(encoder), text, file.string());
   }
   return parse_tiktoken(text, file.string(), options);
 }

@@ -1,7 +1,6 @@
 // Writes tokenizer.json as Hugging Face's `tokenizers` reads it. Merges are written as "left right" strings,
 // which its old versions read too. A special token whose id would not come out as the next free one stands in
 // the vocabulary as well, since the reader numbers added tokens by itself.
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -28,19 +27,24 @@ std::string added_tokens(const Tokenizer& t) {
   return text.empty() ? "[]" : "[" + text + "\n  ]";
 }
 
-std::string byte_level(bool prefix_space, bool use_regex) {
+struct ByteLevel {
+  bool add_prefix_space = true, use_regex = true;
+};
+
+std::string to_json(const ByteLevel& node) {
   return fmt::format(
       R"({{"type": "ByteLevel", "add_prefix_space": {}, "trim_offsets": true, "use_regex": {}}})",
-      prefix_space, use_regex);
+      node.add_prefix_space, node.use_regex);
 }
 
 std::string pre_tokenizer(const Tokenizer& t) {
-  if (t.pattern.kind == SplitKind::Gpt2) return byte_level(t.add_prefix_space, true);
+  if (t.pattern.kind == SplitKind::Gpt2) return to_json(ByteLevel{.add_prefix_space = t.add_prefix_space});
   return fmt::format(
       "{{\"type\": \"Sequence\", \"pretokenizers\": [\n    {{\"type\": \"Split\", \"pattern\": {{\"Regex\": "
       "{}}}, "
       "\"behavior\": \"Isolated\", \"invert\": false}},\n    {}]}}",
-      quoted(t.pattern.regex), byte_level(t.add_prefix_space, false));
+      quoted(t.pattern.regex),
+      to_json(ByteLevel{.add_prefix_space = t.add_prefix_space, .use_regex = false}));
 }
 
 std::string vocab_lines(const Tokenizer& t, const ByteText& writing) {
@@ -90,7 +94,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& path) {
       "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": ";
   text += added_tokens(tokenizer);
   text += ",\n  \"normalizer\": null,\n  \"pre_tokenizer\": " + pre_tokenizer(tokenizer);
-  text += ",\n  \"post_processor\": null,\n  \"decoder\": " + byte_level(true, true);
+  text += ",\n  \"post_processor\": null,\n  \"decoder\": " + to_json(ByteLevel{});
   text += ",\n  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n";
   text +=
       "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": "

@@ -2,17 +2,11 @@
 // in turn.
 #include "io/tokenizer/word_counts.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <thread>
 #include <utility>
 
-#include "base/error.h"
+#include "io/files/mapped_file.h"
 #include "io/tokenizer/byte_hash.h"
 #include "io/tokenizer/split.h"
 
@@ -20,38 +14,6 @@ namespace trireme {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{4} << 20;
-
-// A file mapped for reading.
-class MappedText {
- public:
-  explicit MappedText(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) fail_env("{}", with_errno("cannot open " + path));
-    struct stat status {};
-    const bool known = ::fstat(file, &status) == 0;
-    if (!known || !S_ISREG(status.st_mode)) {
-      ::close(file);
-      fail_user("{} is no regular file; training maps its text", path);
-    }
-    size_ = static_cast<size_t>(status.st_size);
-    if (size_ > 0) data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-    const std::string problem = data_ == MAP_FAILED ? with_errno("cannot map " + path) : "";
-    ::close(file);
-    if (!problem.empty()) fail_env("{}", problem);
-  }
-  ~MappedText() {
-    if (size_ > 0 && data_ != MAP_FAILED) ::munmap(data_, size_);
-  }
-  MappedText(MappedText&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  MappedText& operator=(MappedText&&) = delete;
-
-  std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
 
 bool ends_piece(char before, char after) {
   return before == '\n' &&
@@ -106,11 +68,12 @@ void WordCounts::grow() {
 }
 
 WordCounts count_words(const std::vector<std::string>& files, const SplitPattern& pattern, int threads) {
-  std::vector<MappedText> texts;
+  std::vector<MappedFile> texts;
   std::vector<std::string_view> chunks;
   for (const std::string& path : files) {
-    texts.emplace_back(path);
-    for (const std::string_view chunk : cut(texts.back().text())) chunks.push_back(chunk);
+    const auto bytes = texts.emplace_back(path).bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (const std::string_view chunk : cut(text)) chunks.push_back(chunk);
   }
   std::vector<WordCounts> counts(static_cast<size_t>(threads));
   std::atomic<size_t> next{0};

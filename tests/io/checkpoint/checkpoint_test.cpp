@@ -14,13 +14,13 @@
 
 namespace trireme {
 namespace {
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_checkpoint::difference;
-using testing_checkpoint::ScratchFolder;
-using testing_checkpoint::slurp;
 using testing_checkpoint::SmallState;
-using testing_checkpoint::spill;
 namespace fs = std::filesystem;
 
 template <class Failure, class Call>

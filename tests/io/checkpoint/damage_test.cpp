@@ -10,12 +10,12 @@
 
 namespace trireme {
 namespace {
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 using testing::HasSubstr;
 using testing_checkpoint::difference;
-using testing_checkpoint::ScratchFolder;
-using testing_checkpoint::slurp;
 using testing_checkpoint::SmallState;
-using testing_checkpoint::spill;
 namespace fs = std::filesystem;
 
 constexpr size_t kWidth = 4;  // small, so that every single byte can be tried

@@ -18,12 +18,12 @@
 
 namespace trireme {
 namespace {
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 using testing::HasSubstr;
 using testing_checkpoint::difference;
-using testing_checkpoint::ScratchFolder;
-using testing_checkpoint::slurp;
 using testing_checkpoint::SmallState;
-using testing_checkpoint::spill;
 namespace fs = std::filesystem;
 
 void save(ByteStore& store, int64_t step, size_t width, int64_t keep = 0) {

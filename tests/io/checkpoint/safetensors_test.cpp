@@ -11,8 +11,8 @@
 
 namespace trireme {
 namespace {
+using test::slurp;
 using testing::HasSubstr;
-using testing_checkpoint::slurp;
 
 const std::string kGolden = std::string(TRIREME_SOURCE_DIR) + "/tests/golden/safetensors/small.safetensors";
 

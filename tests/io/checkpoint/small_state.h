@@ -1,50 +1,16 @@
-// What the checkpoint tests share: a folder that disappears, and a small state whose bytes follow from its
-// step.
+// What the checkpoint tests share: a small state whose bytes follow from its step.
 #pragma once
-#include <stdlib.h>
-
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "io/checkpoint/checkpoint.h"
+#include "scratch_folder.h"
 
 namespace trireme::testing_checkpoint {
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string form = (std::filesystem::temp_directory_path() / "trireme-test-XXXXXX").string();
-    path_ = ::mkdtemp(form.data());
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-inline std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-inline void spill(const std::string& path, const std::string& bytes) {
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);  // ext4 flushes a file that is truncated and rewritten
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 struct SmallState {
   explicit SmallState(int64_t step, size_t width = 32) : weights(width * 2), bias(5), moments(width * 2) {

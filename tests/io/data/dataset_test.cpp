@@ -47,15 +47,15 @@ std::string refusal(const DataOptions& options) {
 
 class DatasetTest : public testing::Test {
  protected:
-  TempFolder dir;
+  ScratchFolder dir;
   std::string u16(const std::string& name, const std::vector<int>& ids) {
-    write_file(dir / name, packed<uint16_t>(ids));
+    spill(dir / name, packed<uint16_t>(ids));
     return dir / name;
   }
   std::string megatron(const std::string& name, const std::vector<int>& ids,
                        const std::vector<int>& lengths) {
-    write_file(dir / (name + ".bin"), packed<uint16_t>(ids));
-    write_file(dir / (name + ".idx"), megatron_index(lengths, 8, 2));
+    spill(dir / (name + ".bin"), packed<uint16_t>(ids));
+    spill(dir / (name + ".idx"), megatron_index(lengths, 8, 2));
     return dir / (name + ".bin");
   }
 };
@@ -128,8 +128,8 @@ TEST_F(DatasetTest, IdsOutsideTheVocabularyAreRefusedWithTheirPlace) {
   read(data, 0);
   EXPECT_THAT(message_of<UserError>([&] { read(data, 1); }),
               AllOf(HasSubstr("b.u16 holds id 300 at token 2"), HasSubstr("model.vocab = 300")));
-  write_file(dir / "c.bin", packed<int32_t>(std::vector<int>{1, 2, -7}));
-  write_file(dir / "c.idx", megatron_index({3}, 4, 4));
+  spill(dir / "c.bin", packed<int32_t>(std::vector<int>{1, 2, -7}));
+  spill(dir / "c.idx", megatron_index({3}, 4, 4));
   const Dataset negative(options_for({dir / "c.bin"}, 2));
   EXPECT_THAT(message_of<UserError>([&] { read(negative, 0); }), HasSubstr("id -7 at token 2"));
 }
@@ -160,8 +160,8 @@ TEST_F(DatasetTest, DocumentsOfAnIndex) {
 }
 
 TEST_F(DatasetTest, DocumentsOfDatatrove) {
-  write_file(dir / "0.ds", packed<uint16_t>(counting(0, 5)));
-  write_file(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{2, 5}));
+  spill(dir / "0.ds", packed<uint16_t>(counting(0, 5)));
+  spill(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{2, 5}));
   DataOptions options = options_for({dir / "0.ds*"}, 4);
   options.packing = RowPacking::document;
   const Row row = read(Dataset(options), 0);
@@ -177,7 +177,7 @@ TEST_F(DatasetTest, DocumentsByEndOfText) {
   EXPECT_THAT(ends.targets, ElementsAre(-1, 2, 9, -1, 4));
   EXPECT_THAT(ends.doc_start, ElementsAre(0, 1, 1, 1, 4));
   EXPECT_THAT(ends.positions, ElementsAre(0, 0, 1, 2, 0));
-  write_file(dir / "a.bin", llm_c_bytes({9, 1, 2, 9, 3, 9}));
+  spill(dir / "a.bin", llm_c_bytes({9, 1, 2, 9, 3, 9}));
   options.sources[0].patterns = {dir / "a.bin"};
   const Row starts = read(Dataset(options), 0);  // llm.c: the id begins one
   EXPECT_THAT(starts.targets, ElementsAre(1, 2, -1, 3, -1));
@@ -198,7 +198,7 @@ TEST_F(DatasetTest, DocumentPackingNeedsBoundaries) {
   DataOptions options = options_for({u16("a.u16", counting(0, 9))}, 4);
   options.packing = RowPacking::document;
   EXPECT_THAT(refusal(options), AllOf(HasSubstr("a.u16"), HasSubstr("data.tokenizer")));
-  write_file(dir / "a.bin", llm_c_bytes(counting(0, 9)));
+  spill(dir / "a.bin", llm_c_bytes(counting(0, 9)));
   options.sources[0].patterns = {dir / "a.bin"};
   EXPECT_EQ(refusal(options), "");  // 50256 by the format
   options.vocab = 257;

@@ -19,11 +19,11 @@ using testing::HasSubstr;
 
 class LoaderTest : public testing::Test {
  protected:
-  TempFolder dir;
+  ScratchFolder dir;
 
   Dataset open(const std::vector<int>& ids, int64_t seq_len, RowPacking packing = RowPacking::stream,
                SampleOrder order = SampleOrder::shuffled) {
-    write_file(dir / "a.u16", packed<uint16_t>(ids));
+    spill(dir / "a.u16", packed<uint16_t>(ids));
     DataOptions options;
     options.sources = {{{dir / "a.u16"}, 1}};
     options.seq_len = seq_len;

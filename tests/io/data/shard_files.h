@@ -1,25 +1,16 @@
 // Small shard files for the data tests, written byte by byte and not by the product's own writer.
 #pragma once
-#include <stdlib.h>
-
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "scratch_folder.h"
+
 namespace trireme::shard_files {
 
-// A folder that is removed with everything in it.
-struct TempFolder {
-  std::string path;
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trireme-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path); }
-  std::string operator/(const std::string& name) const { return path + "/" + name; }
-};
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 
 template <class T>
 void append(std::string& bytes, T value) {
@@ -31,15 +22,6 @@ std::string packed(const std::vector<V>& values) {
   std::string bytes;
   for (const V value : values) append(bytes, static_cast<T>(value));
   return bytes;
-}
-
-inline void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 template <class T = uint16_t>

@@ -51,15 +51,15 @@ std::string long_text() {
 }
 
 TEST(TextStream, UnpacksGzipAndZstd) {
-  TempFolder dir;
+  ScratchFolder dir;
   const std::string text = long_text();
-  write_file(dir / "a.txt", text);
-  write_file(dir / "a.gz", gzipped(text));
-  write_file(dir / "a.zst", zstd_packed(text));
-  write_file(dir / "two.gz", gzipped("one ") + gzipped("two"));
-  write_file(dir / "two.zst", zstd_packed("one ") + zstd_packed("") + zstd_packed("two"));
-  write_file(dir / "none", "");
-  write_file(dir / "none.gz", gzipped(""));
+  spill(dir / "a.txt", text);
+  spill(dir / "a.gz", gzipped(text));
+  spill(dir / "a.zst", zstd_packed(text));
+  spill(dir / "two.gz", gzipped("one ") + gzipped("two"));
+  spill(dir / "two.zst", zstd_packed("one ") + zstd_packed("") + zstd_packed("two"));
+  spill(dir / "none", "");
+  spill(dir / "none.gz", gzipped(""));
   for (const char* name : {"a.txt", "a.gz", "a.zst"}) EXPECT_TRUE(read_all(dir / name) == text) << name;
   EXPECT_EQ(read_all(dir / "two.gz"), "one two");
   EXPECT_EQ(read_all(dir / "two.zst"), "one two");
@@ -68,10 +68,10 @@ TEST(TextStream, UnpacksGzipAndZstd) {
 }
 
 TEST(TextStream, RefusesDamagedFiles) {
-  TempFolder dir;
+  ScratchFolder dir;
   const std::string gz = gzipped(long_text()), zst = zstd_packed(long_text());
   auto refusal = [&](const std::string& bytes) {
-    write_file(dir / "x", bytes);
+    spill(dir / "x", bytes);
     return message_of<UserError>([&] { read_all(dir / "x"); });
   };
   EXPECT_THAT(refusal(gz.substr(0, gz.size() - 9)), HasSubstr("ends in the middle"));
@@ -96,19 +96,19 @@ std::vector<std::string> records_of(const std::vector<std::string>& files, const
 }
 
 TEST(ChunkReader, AFileIsADocument) {
-  TempFolder dir;
-  write_file(dir / "a", "\xef\xbb\xbfone\ntwo\n");
-  write_file(dir / "b", "");
-  write_file(dir / "c", "\xef\xbb");  // no whole mark
+  ScratchFolder dir;
+  spill(dir / "a", "\xef\xbb\xbfone\ntwo\n");
+  spill(dir / "b", "");
+  spill(dir / "c", "\xef\xbb");  // no whole mark
   EXPECT_THAT(records_of({dir / "a", dir / "b", dir / "c"}, {}, 1),
               ElementsAre("one\ntwo\n", "", "\xef\xbb"));
 }
 
 TEST(ChunkReader, SeparatorsCutWhateverTheChunk) {
-  TempFolder dir;
-  write_file(dir / "a", "<>one<><>two<");
-  write_file(dir / "b", "three<>");
-  write_file(dir / "c", "");
+  ScratchFolder dir;
+  spill(dir / "a", "<>one<><>two<");
+  spill(dir / "b", "three<>");
+  spill(dir / "c", "");
   for (int64_t chunk = 1; chunk < 20; ++chunk) {
     EXPECT_THAT(records_of({dir / "a", dir / "b", dir / "c"}, {.separator = "<>"}, chunk),
                 ElementsAre("", "one", "", "two<", "three"));
@@ -117,25 +117,25 @@ TEST(ChunkReader, SeparatorsCutWhateverTheChunk) {
 
 // Lines of many lengths, so that blocks end everywhere in them, a separator's middle among the places.
 TEST(ChunkReader, LongFilesLoseNothing) {
-  TempFolder dir;
+  ScratchFolder dir;
   std::vector<std::string> lines;
   std::string text;
   for (int i = 0; i < 3000; ++i) {
     lines.push_back(std::string(static_cast<size_t>(i * 7919 % 1013), static_cast<char>('a' + i % 26)));
     text += (i ? "\r\n" : "") + lines.back();
   }
-  write_file(dir / "a", text);
+  spill(dir / "a", text);
   for (const int64_t chunk : {1, 100000, 262144, 5000000}) {
     EXPECT_TRUE(records_of({dir / "a"}, {.separator = "\r\n"}, chunk) == lines) << chunk;
   }
 }
 
 TEST(ChunkReader, NumbersLines) {
-  TempFolder dir;
+  ScratchFolder dir;
   std::string text;
   for (int i = 0; i < 50000; ++i) text += fmt::format("{}\n", i + 1);
-  write_file(dir / "a.jsonl", text);
-  write_file(dir / "b.jsonl.gz", gzipped(text));
+  spill(dir / "a.jsonl", text);
+  spill(dir / "b.jsonl.gz", gzipped(text));
   ChunkReader reader({dir / "a.jsonl", dir / "b.jsonl.gz"}, {}, 1000);
   int64_t chunks = 0, seen = 0;
   while (const auto chunk = reader.next()) {

@@ -28,41 +28,41 @@ std::string refusal(const std::string& path) {
 }
 
 TEST(TokenShard, ReadsLlmC) {
-  TempFolder dir;
-  write_file(dir / "a.bin", llm_c_bytes({50256, 7, 65535}));
+  ScratchFolder dir;
+  spill(dir / "a.bin", llm_c_bytes({50256, 7, 65535}));
   const TokenShard shard = open_shard(dir / "a.bin");
   EXPECT_EQ(shard.layout.format, ShardFormat::llm_c);
   EXPECT_FALSE(shard.layout.has_documents);
   EXPECT_THAT(all_ids(shard), ElementsAre(50256, 7, 65535));
-  write_file(dir / "l.bin", llm_c_bytes<uint32_t>({128000, 5}, 20240801, 7));
+  spill(dir / "l.bin", llm_c_bytes<uint32_t>({128000, 5}, 20240801, 7));
   EXPECT_THAT(all_ids(open_shard(dir / "l.bin")), ElementsAre(128000, 5));
 }
 
 TEST(TokenShard, RefusesBrokenLlmC) {
-  TempFolder dir;
+  ScratchFolder dir;
   const std::string good = llm_c_bytes({1, 2, 3});
-  write_file(dir / "short.bin", good.substr(0, good.size() - 1));
+  spill(dir / "short.bin", good.substr(0, good.size() - 1));
   EXPECT_THAT(refusal(dir / "short.bin"),
               HasSubstr("truncated: 3 tokens of u16 make 1030 bytes with the header, the file has 1029"));
-  write_file(dir / "long.bin", good + "x");
+  spill(dir / "long.bin", good + "x");
   EXPECT_THAT(refusal(dir / "long.bin"), HasSubstr("too long"));
-  write_file(dir / "header.bin", good.substr(0, 40));
+  spill(dir / "header.bin", good.substr(0, 40));
   EXPECT_THAT(refusal(dir / "header.bin"), HasSubstr("1024 bytes of header, the file has 40"));
-  write_file(dir / "version.bin", llm_c_bytes({1}, 20240520, 9));
+  spill(dir / "version.bin", llm_c_bytes({1}, 20240520, 9));
   EXPECT_THAT(refusal(dir / "version.bin"), HasSubstr("version 9"));
   std::string negative = good;
   negative[11] = '\x80';
-  write_file(dir / "negative.bin", negative);
+  spill(dir / "negative.bin", negative);
   EXPECT_THAT(refusal(dir / "negative.bin"), HasSubstr("negative"));
-  write_file(dir / "noise.bin", "hello");
+  spill(dir / "noise.bin", "hello");
   EXPECT_THAT(refusal(dir / "noise.bin"), HasSubstr("no token shard"));
 }
 
 template <class T>
 void expect_megatron_type(uint8_t code) {
-  TempFolder dir;
-  write_file(dir / "m.bin", packed<T>(std::vector<int>{1, 2, 100, 4, 5}));
-  write_file(dir / "m.idx", megatron_index({2, 0, 3}, code, sizeof(T)));
+  ScratchFolder dir;
+  spill(dir / "m.bin", packed<T>(std::vector<int>{1, 2, 100, 4, 5}));
+  spill(dir / "m.idx", megatron_index({2, 0, 3}, code, sizeof(T)));
   for (const char* name : {"m.bin", "m.idx"}) {
     const TokenShard shard = open_shard(dir / name);
     EXPECT_EQ(shard.layout.format, ShardFormat::megatron);
@@ -119,41 +119,41 @@ TEST(TokenShard, RefusesBrokenMegatron) {
 }
 
 TEST(TokenShard, ReadsDatatrove) {
-  TempFolder dir;
-  write_file(dir / "0.ds", packed<uint32_t>(std::vector<int>{70000, 2, 3}));
-  write_file(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{1, 3}));
+  ScratchFolder dir;
+  spill(dir / "0.ds", packed<uint32_t>(std::vector<int>{70000, 2, 3}));
+  spill(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{1, 3}));
   TokenShard shard = open_shard(dir / "0.ds");  // the width follows from the index
   EXPECT_THAT(all_ids(shard), ElementsAre(70000, 2, 3));
   EXPECT_EQ(shard.layout.documents, 2);
   EXPECT_EQ(document_end(shard.layout, 0), 1);
-  write_file(dir / "0.ds.metadata", "gpt2|4\n3\n3 T");
+  spill(dir / "0.ds.metadata", "gpt2|4\n3\n3 T");
   EXPECT_THAT(all_ids(open_shard(dir / "0.ds")), ElementsAre(70000, 2, 3));
-  write_file(dir / "0.ds.metadata", "gpt2|2\n3\n3 T");
+  spill(dir / "0.ds.metadata", "gpt2|2\n3\n3 T");
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("3 tokens of 2 bytes are expected, the file has 12"));
-  write_file(dir / "0.ds.metadata", "gpt2|3\n3\n3 T");
+  spill(dir / "0.ds.metadata", "gpt2|3\n3\n3 T");
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("ids of 3 bytes"));
 }
 
 TEST(TokenShard, RefusesBrokenDatatrove) {
-  TempFolder dir;
-  write_file(dir / "0.ds", packed<uint16_t>(counting(0, 4)));
+  ScratchFolder dir;
+  spill(dir / "0.ds", packed<uint16_t>(counting(0, 4)));
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("has no"));
-  write_file(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{3, 1, 4}));
+  spill(dir / "0.ds.index", packed<uint64_t>(std::vector<int>{3, 1, 4}));
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("before its start"));
-  write_file(dir / "0.ds.index", std::string(9, '\0'));
+  spill(dir / "0.ds.index", std::string(9, '\0'));
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("multiple of 8"));
-  write_file(dir / "0.ds.index", packed<uint64_t>(std::vector<int64_t>{int64_t{1} << 62}));
+  spill(dir / "0.ds.index", packed<uint64_t>(std::vector<int64_t>{int64_t{1} << 62}));
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("cannot be read"));
-  write_file(dir / "0.ds.metadata", "x|4");  // 2^62 * 4 is 0 modulo 2^64
+  spill(dir / "0.ds.metadata", "x|4");  // 2^62 * 4 is 0 modulo 2^64
   EXPECT_THAT(refusal(dir / "0.ds"), HasSubstr("does not match"));
 }
 
 TEST(TokenShard, ReadsPlainByExtension) {
-  TempFolder dir;
-  write_file(dir / "a.u16", packed<uint16_t>(std::vector<int>{1, 40000}));
-  write_file(dir / "a.u32", packed<uint32_t>(std::vector<int>{1, 40000}));
-  write_file(dir / "empty.u16", "");
-  write_file(dir / "odd.u32", "12345");
+  ScratchFolder dir;
+  spill(dir / "a.u16", packed<uint16_t>(std::vector<int>{1, 40000}));
+  spill(dir / "a.u32", packed<uint32_t>(std::vector<int>{1, 40000}));
+  spill(dir / "empty.u16", "");
+  spill(dir / "odd.u32", "12345");
   EXPECT_THAT(all_ids(open_shard(dir / "a.u16")), ElementsAre(1, 40000));
   EXPECT_THAT(all_ids(open_shard(dir / "a.u32")), ElementsAre(1, 40000));
   EXPECT_EQ(open_shard(dir / "empty.u16").layout.count, 0);
@@ -163,17 +163,17 @@ TEST(TokenShard, ReadsPlainByExtension) {
 
 // A Megatron .bin may begin with any bytes, llm.c's magic number among them: the index decides.
 TEST(TokenShard, TheIndexDecidesBeforeTheMagicNumber) {
-  TempFolder dir;
-  write_file(dir / "m.bin", packed<int32_t>(std::vector<int>{20240520, 1}));
-  write_file(dir / "m.idx", megatron_index({2}, 4, 4));
+  ScratchFolder dir;
+  spill(dir / "m.bin", packed<int32_t>(std::vector<int>{20240520, 1}));
+  spill(dir / "m.idx", megatron_index({2}, 4, 4));
   EXPECT_EQ(open_shard(dir / "m.bin").layout.format, ShardFormat::megatron);
 }
 
 // A hole in the file costs no disk; the last ids lie beyond 2^31 bytes and 2^31 ids.
 TEST(TokenShard, OffsetsHave64Bits) {
-  TempFolder dir;
+  ScratchFolder dir;
   const int64_t count = (int64_t{1} << 31) + 5;
-  write_file(dir / "a.u16", "");
+  spill(dir / "a.u16", "");
   std::filesystem::resize_file(dir / "a.u16", static_cast<uintmax_t>(count * 2));
   std::fstream(dir / "a.u16", std::ios::in | std::ios::out | std::ios::binary).seekp((count - 1) * 2)
       << "\x22\x11";
@@ -193,8 +193,8 @@ TEST(TokenShard, NegativeIdsAreTheLargest) {
 }
 
 TEST(TokenShard, ScanCountsDocumentsAndIds) {
-  TempFolder dir;
-  write_file(dir / "a.bin", llm_c_bytes({9, 1, 2, 9, 3}));
+  ScratchFolder dir;
+  spill(dir / "a.bin", llm_c_bytes({9, 1, 2, 9, 3}));
   ShardReport report = scan_shard(open_shard(dir / "a.bin"), 9);
   EXPECT_EQ(report.documents, 2);
   EXPECT_EQ(report.longest, 3);
@@ -202,7 +202,7 @@ TEST(TokenShard, ScanCountsDocumentsAndIds) {
   EXPECT_EQ(report.largest_id, 9);
   EXPECT_EQ(report.smallest_id, 1);
   EXPECT_EQ(report.eot_count, 2);
-  write_file(dir / "a.u16", packed<uint16_t>(std::vector<int>{1, 2, 9, 3, 9}));
+  spill(dir / "a.u16", packed<uint16_t>(std::vector<int>{1, 2, 9, 3, 9}));
   report = scan_shard(open_shard(dir / "a.u16"), 9);
   EXPECT_EQ(report.documents, 2);
   EXPECT_EQ(report.longest, 3);
@@ -210,9 +210,9 @@ TEST(TokenShard, ScanCountsDocumentsAndIds) {
 }
 
 TEST(ShardList, SortsByBytesAndLeavesOutCompanions) {
-  TempFolder dir;
+  ScratchFolder dir;
   for (const char* name : {"t_10.bin", "t_2.bin", "t_1.bin", "t_1.idx", "t B'\".bin", "t.ds", "t.ds.index"}) {
-    write_file(dir / name, "");
+    spill(dir / name, "");
   }
   EXPECT_THAT(
       expand_shards({dir / "t*"}, "data.train"),
@@ -222,9 +222,9 @@ TEST(ShardList, SortsByBytesAndLeavesOutCompanions) {
   EXPECT_THAT(expand_shards({dir / "t B'\".bin"}, "data.train"), ElementsAre(dir / "t B'\".bin"));
   EXPECT_THAT(message_of<UserError>([&] { expand_shards({dir / "x*.bin"}, "data.val"); }),
               testing::AllOf(HasSubstr("data.val"), HasSubstr("x*.bin matches no file")));
-  EXPECT_THAT(message_of<UserError>([&] { expand_shards({dir.path}, "data.val"); }),
+  EXPECT_THAT(message_of<UserError>([&] { expand_shards({dir.path()}, "data.val"); }),
               HasSubstr("is a directory"));
-  write_file(dir / "a[1].bin", "");
+  spill(dir / "a[1].bin", "");
   EXPECT_THAT(expand_shards({dir / "a[1].bin"}, "data.train"), ElementsAre(dir / "a[1].bin"));
 }
 

@@ -42,7 +42,7 @@ std::vector<std::string> documents_of(const std::string& path) {
 
 class TokenizeTest : public testing::Test {
  protected:
-  TempFolder dir;
+  ScratchFolder dir;
   TokenizeOptions options;
   TokenizeTest() {
     options.out = dir / "sub/out";
@@ -51,7 +51,7 @@ class TokenizeTest : public testing::Test {
     options.threads = 2;
   }
   std::string file(const std::string& name, const std::string& text) {
-    write_file(dir / name, text);
+    spill(dir / name, text);
     return dir / name;
   }
 };
@@ -118,8 +118,7 @@ TEST_F(TokenizeTest, ThreadsAndChunksDoNotChangeTheShards) {
       const TokenizeReport report = tokenize(options);
       EXPECT_NEAR(static_cast<double>(report.val_documents), 990, 6 * 30);  // sqrt(9897 * 0.1 * 0.9) = 30
       std::string all;
-      for (const char* name : {"sub/out.bin", "sub/out.idx", "val.bin", "val.idx"})
-        all += read_file(dir / name);
+      for (const char* name : {"sub/out.bin", "sub/out.idx", "val.bin", "val.idx"}) all += slurp(dir / name);
       seen.push_back(all);
     }
   }
@@ -146,7 +145,7 @@ TEST_F(TokenizeTest, ManyEmptyDocuments) {
 TEST_F(TokenizeTest, NothingToWriteIsRefusedAndLeavesTheOldShard) {
   options.files = {file("a", "good")};
   tokenize(options);
-  const std::string before = read_file(dir / "sub/out.bin");
+  const std::string before = slurp(dir / "sub/out.bin");
   options.files = {file("b.jsonl", "{}\n")};
   EXPECT_THAT(message_of<UserError>([&] { tokenize(options); }),
               HasSubstr("b.jsonl:1: it has no key 'text'"));
@@ -154,7 +153,7 @@ TEST_F(TokenizeTest, NothingToWriteIsRefusedAndLeavesTheOldShard) {
   options.val_out = dir / "val";
   options.val_fraction = 1e-9;
   EXPECT_THAT(message_of<UserError>([&] { tokenize(options); }), HasSubstr("--val-fraction"));
-  EXPECT_EQ(read_file(dir / "sub/out.bin"), before);
+  EXPECT_EQ(slurp(dir / "sub/out.bin"), before);
   for (const char* name : {"sub/out.bin.partial", "sub/out.idx.partial", "val.bin", "val.bin.partial"}) {
     EXPECT_FALSE(std::filesystem::exists(dir / name)) << name;
   }
@@ -196,8 +195,8 @@ TEST_F(TokenizeTest, TheIndexIsAsDescribed) {
   writer.add_document(std::vector<uint32_t>{1, 2, 3});
   writer.add_document(std::vector<uint32_t>{4});
   writer.finish();
-  EXPECT_EQ(read_file(dir / "w.idx"), megatron_index({3, 1}, 8, 2));
-  EXPECT_EQ(read_file(dir / "w.bin"), packed<uint16_t>(std::vector<int>{1, 2, 3, 4}));
+  EXPECT_EQ(slurp(dir / "w.idx"), megatron_index({3, 1}, 8, 2));
+  EXPECT_EQ(slurp(dir / "w.bin"), packed<uint16_t>(std::vector<int>{1, 2, 3, 4}));
 }
 
 TEST_F(TokenizeTest, AFullDiskIsSaid) {

@@ -5,16 +5,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "../checkpoint/small_state.h"
 #include "base/error.h"
+#include "scratch_folder.h"
 
 namespace trireme {
 namespace {
+using test::ScratchFolder;
+using test::slurp;
+using test::spill;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing_checkpoint::ScratchFolder;
-using testing_checkpoint::slurp;
-using testing_checkpoint::spill;
 namespace fs = std::filesystem;
 
 void put(ByteStore& store, const std::string& path, const std::string& text) {

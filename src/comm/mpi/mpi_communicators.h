@@ -1,0 +1,51 @@
+// The two ways between processes: messages, and a window of memory that the processes of one host share. Both
+// are told here what MpiWorld has agreed on with the other members.
+#pragma once
+#include <mpi.h>
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/waiting.h"
+
+namespace trireme {
+
+// How one member reaches the others by messages.
+struct MpiRoute {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;                 // in the communicator
+  std::vector<int> members;     // ranks of the world
+  std::vector<int> processes;   // by member
+  std::vector<int> first_tags;  // by member: of messages to it; from member i: + i
+  Patience patience;
+};
+
+// Sends and receives all of them; blocks, by polling, until done. Several messages between two members keep
+// order.
+void mpi_transfer(const MpiRoute& route, std::span<const Send> sends, std::span<const Recv> recvs,
+                  const Waiting& waiting);
+
+// A member's area in the window. Staging has two halves that take turns, so that members fill one while
+// slower ones still read the other.
+struct WindowCall {
+  uint64_t kind = 0;
+  int64_t count = 0;
+  int64_t length = 0;
+  int64_t rounds = 0;
+};
+constexpr int64_t kStagingBytes = int64_t{2}
+                                  << 20;  // of each half: a round costs a meeting, and should stay in cache
+struct WindowArea {
+  Signal arrived;
+  WindowCall calls[2];
+  alignas(64) std::byte staging[2][kStagingBytes];
+};
+
+std::unique_ptr<Communicator> message_communicator(MpiRoute route);
+std::unique_ptr<Communicator> window_communicator(MpiRoute route,
+                                                  std::vector<WindowArea*> areas);  // by member
+
+}  // namespace trireme
