@@ -1,7 +1,7 @@
 // The three kinds of failure (docs/errors.md). A user's mistake and a failing environment are
 // exceptions that end the run with exit code 2 or 3; a bug aborts at once with the values in hand.
 #pragma once
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,7 @@
 // The parts of resolve, one per section: each derives what is absent and checks the section against the ones
 // before it. They run in resolve's order, after ranges are checked and plain defaults given.
 #pragma once
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // The text log: each message goes to the terminal and to the run's log file, each with a level of its own.
 // An object that is passed along, never a global; may be used from several threads.
 #pragma once
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <memory>

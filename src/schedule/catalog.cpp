@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "schedule/schedules.h"
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "device/cpu/transpose_avx512.h"
 #include "ops/attention/flash_span.h"
 
 // g++ 12 warns of the undefined register that its own intrinsics pass and never read.
@@ -99,37 +100,6 @@ inline void multiply(const Tiles& c, const Tiles& a, const Tiles& b, int64_t m, 
       else
         multiply_strip_of<false>(depth, to, x, y, m);
     }
-}
-
-// 16 rows of 16 four-byte lanes.
-[[gnu::always_inline]] inline void transpose(__m512i (&r)[16]) {
-  __m512i s[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    s[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
-    s[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    r[4 * i] = _mm512_unpacklo_epi64(s[4 * i], s[4 * i + 2]);
-    r[4 * i + 1] = _mm512_unpackhi_epi64(s[4 * i], s[4 * i + 2]);
-    r[4 * i + 2] = _mm512_unpacklo_epi64(s[4 * i + 1], s[4 * i + 3]);
-    r[4 * i + 3] = _mm512_unpackhi_epi64(s[4 * i + 1], s[4 * i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    s[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
-    s[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
-    s[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
-    s[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    r[i] = _mm512_shuffle_i32x4(s[i], s[i + 8], 0x88);
-    r[i + 8] = _mm512_shuffle_i32x4(s[i], s[i + 8], 0xdd);
-    r[i + 4] = _mm512_shuffle_i32x4(s[i + 4], s[i + 12], 0x88);
-    r[i + 12] = _mm512_shuffle_i32x4(s[i + 4], s[i + 12], 0xdd);
-  }
 }
 
 // Lanes (a[i], b[i]) for i in 0..15 and 16..31 of two rows of bf16.
