@@ -111,17 +111,18 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   if (trains)
     chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward_and_backward));
   if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward));
+  const CommIds comms = add_comm_groups(program);
   const Sharding sharding = sharding_of(spec, program.mesh, program.rank);
   const std::vector<GroupPlan> groups = add_groups(program, chains, sharding, trains);
   if (trains) {
     const auto steps = static_cast<int32_t>(micro_batches_per_step(spec));
     lower_training(program, groups, chains.front(),
                    one_rank(accumulate(steps), steps, Derive::forward_and_backward),
-                   {{steps, sharding, compute}, update_rule(spec.optimizer)});
+                   {{steps, comms, sharding, compute}, update_rule(spec.optimizer)});
   }
   if (evals > 0)
     lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, Derive::forward),
-                     {evals, sharding, compute});
+                     {evals, comms, sharding, compute});
 }
 
 void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions& options,
@@ -145,8 +146,8 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   out.program.name = spec.run.name;
   out.program.threads = options.threads;
   if (options.purpose == Purpose::training) {
-    out.program.mesh = {static_cast<int32_t>(spec.parallel.dp_replicate),
-                        static_cast<int32_t>(spec.parallel.dp_shard)};
+    out.program.mesh = {.dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
+                        .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)};
     out.program.rank = options.rank;
   }
   CHECK(options.rank >= 0 && options.rank < out.program.mesh.ranks(), "rank {} of {}", options.rank,

@@ -17,6 +17,7 @@ using ParamId = Id<struct ParamTag>;
 using GroupId = Id<struct GroupTag>;
 using BufferId = Id<struct BufferTag>;
 using ActionId = Id<struct ActionTag>;
+using CommId = Id<struct CommTag>;
 
 struct Location {
   BufferId buffer;
@@ -39,7 +40,8 @@ struct Param {
 inline constexpr int64_t kParamAlignment = 1024;
 
 // The unit of gathering and reducing: one flat buffer per kind of state. Where its state is sharded, a rank
-// keeps the slice [shard_begin, shard_begin + shard_elements) of master weights and moments.
+// keeps the slice [shard_begin, shard_begin + shard_elements) of master weights and moments. A program has
+// all groups of the model; those of stages that lie on other ranks have no elements here and no buffers.
 struct ParamGroup {
   std::string name;
   int64_t elements = 0;  // of the flat buffer: a multiple of kParamAlignment times the number of shards
@@ -82,38 +84,56 @@ enum class ActionKind : uint8_t {
   backward,  // both parts
   backward_input,
   backward_weight,
+  send_act,  // p2p: a stage's output to the rank of the next stage
+  recv_act,
+  send_grad,  // p2p: the gradient of a stage's input to the rank of the stage before
+  recv_grad,
   combine_lanes,  // a lane's gradients are added to those of the lane before
-  reduce_grad,    // comm: a group's gradients are summed over data-parallel ranks
+  combine_uses,   // a parameter's gradients from several blocks are added up
+  reduce_grad,    // comm: a group's gradients are summed over ranks
+  gather_losses,  // comm: the micro-batches' losses from the rank of the last stage
   loss,           // the rank's loss from its micro-batches'
-  reduce_loss,    // comm: ... of all ranks
+  reduce_loss,    // comm: ... of all data-parallel ranks
   norm_partial,   // a group's partial sums of squares
-  gather_norm,    // comm: ... of the other shards
+  gather_norm,    // comm: ... of the other shards, or the groups' sums from the other stages
+  group_norm,     // the sum of a group's partial sums
   grad_norm,      // the whole norm, the clip scale, whether the step counts
   optimizer,      // a group's update
 };
-inline constexpr int kActionKinds = 17;
+inline constexpr int kActionKinds = 24;
 std::string_view name_of(ActionKind kind);
-Section section_of(ActionKind kind);  // which op list the action runs; load and comm actions run none
+Section section_of(ActionKind kind);  // which op list the action runs; load, comm and p2p actions run none
 
-// A stream keeps its own order. A comm action starts once every compute action before it in the timeline is
-// done; it is done for a later action that names it in `waits`.
-enum class Stream : uint8_t { compute, comm };
+// A stream keeps its own order; on p2p, each group of ranks has its own. A comm or p2p action starts once
+// every compute action before it in the timeline is done; it is done for a later action that names it in
+// `waits`.
+enum class Stream : uint8_t {
+  compute,
+  comm,  // collectives, one after the other
+  p2p,   // sends and receives: one transfer each
+};
+inline constexpr int kStreams = 3;
 std::string_view name_of(Stream stream);
 
-// Which ranks take part: all data-parallel ranks, or those of one of its two axes.
-enum class CommAxis : uint8_t { dp, dp_shard, dp_replicate };
-inline constexpr int kCommAxes = 3;
-std::string_view name_of(CommAxis axis);
+// Ranks that communicate with each other: their numbers in the run, in the order in which sums take them. For
+// sends and receives there are two, the sender first.
+struct CommGroup {
+  std::string name;     // "dp", "pp", "3>4"
+  int32_t channel = 0;  // tells groups of the same ranks apart
+  std::vector<int32_t> ranks;
+  bool operator==(const CommGroup&) const = default;
+};
 
-enum class CommOp : uint8_t { all_reduce, reduce_scatter, all_gather };
-inline constexpr int kCommOps = 3;
+enum class CommOp : uint8_t { all_reduce, reduce_scatter, all_gather, send, recv };
+inline constexpr int kCommOps = 5;
 std::string_view name_of(CommOp op);
 
-// One collective of a comm action. all_reduce: in place at `to`, `count` elements. reduce_scatter: `count`
+// What moves in a comm or p2p action. all_reduce: in place at `to`, `count` elements. reduce_scatter: `count`
 // elements per rank from `from` to `to`. all_gather: `count` elements per rank, from `from` into `to`.
+// send: `count` elements at `from`; recv: into `to`.
 struct Transfer {
   CommOp op = CommOp::all_reduce;
-  CommAxis axis = CommAxis::dp;
+  CommId comm;
   Location from, to;
   int64_t count = 0;
   DType dtype = DType::f32;
@@ -122,11 +142,11 @@ struct Transfer {
 
 struct Action {
   ActionKind kind = ActionKind::load;
-  UnitId unit;               // invalid for load and comm actions
+  UnitId unit;               // invalid for load, comm and p2p actions
   int32_t micro_batch = -1;  // -1 where the action belongs to the step
   Stream stream = Stream::compute;
-  std::vector<ActionId> waits;      // on comm actions
-  std::vector<Transfer> transfers;  // of a comm action, in order
+  std::vector<ActionId> waits;      // on comm and p2p actions
+  std::vector<Transfer> transfers;  // of a comm or p2p action, in order
 
   // Memory, by value role.
   BufferId workspace, saved, held, batch;
@@ -188,22 +208,21 @@ struct BatchField {
   bool operator==(const BatchField&) const = default;
 };
 
-// The ranks of the run, outermost axis first, and this program's place: rank = replicate * dp_shard + shard.
+// The ranks of the run, outermost axis first: rank = (stage_rank * dp_replicate + replicate) * dp_shard +
+// shard.
 struct Mesh {
-  int32_t dp_replicate = 1, dp_shard = 1;
-  int32_t ranks() const { return dp_replicate * dp_shard; }
+  int32_t pp = 1, dp_replicate = 1, dp_shard = 1;
+  int32_t data_parallel() const { return dp_replicate * dp_shard; }
+  int32_t ranks() const { return pp * data_parallel(); }
   bool operator==(const Mesh&) const = default;
 };
-
-int32_t size_of(const Mesh& mesh, CommAxis axis);
-// The ranks that take part with `rank`, itself included, in their order.
-std::vector<int> members_of(const Mesh& mesh, CommAxis axis, int32_t rank);
 
 struct Program {
   std::string name;
   int32_t rank = 0;
   Mesh mesh;
-  int32_t threads = 1;  // what kernels' scratch is planned for
+  std::vector<CommGroup> comms;  // of this rank; on every rank in an order that all ranks share
+  int32_t threads = 1;           // what kernels' scratch is planned for
   std::vector<BatchField> batch;
   int64_t batch_bytes = 0;
   std::vector<Param> params;

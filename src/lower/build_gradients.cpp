@@ -98,11 +98,9 @@ void TimelineBuilder::reduce_gradient(size_t g, size_t step) {
   copies.reduced = whole;
   if (ranks() == 1) return;
   if (!sharded()) {
-    copies.reduce = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                        .axis = CommAxis::dp,
-                                                        .from = whole,
-                                                        .to = whole,
-                                                        .count = group.elements}});
+    copies.reduce = add_comm(
+        ActionKind::reduce_grad,
+        {{.op = CommOp::all_reduce, .comm = comms_.dp, .from = whole, .to = whole, .count = group.elements}});
     return;
   }
   const int64_t n = group.shard_elements;
@@ -110,13 +108,13 @@ void TimelineBuilder::reduce_gradient(size_t g, size_t step) {
   if (sharding_.zero >= 2)
     copies.reduced = {buffer(group.name + "/gradient_shard", BufferClass::gradient, n * 4), 0};
   std::vector<Transfer> transfers = {{.op = CommOp::reduce_scatter,
-                                      .axis = CommAxis::dp_shard,
+                                      .comm = comms_.dp_shard,
                                       .from = whole,
                                       .to = copies.reduced,
                                       .count = n}};
   if (program_.mesh.dp_replicate > 1)
     transfers.push_back({.op = CommOp::all_reduce,
-                         .axis = CommAxis::dp_replicate,
+                         .comm = comms_.dp_replicate,
                          .from = copies.reduced,
                          .to = copies.reduced,
                          .count = n});

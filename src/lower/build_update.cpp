@@ -18,7 +18,7 @@ void TimelineBuilder::loss() {
   if (ranks() == 1) return;
   const Location result{program_.result, 0};
   add_comm(ActionKind::reduce_loss, {{.op = CommOp::all_reduce,
-                                      .axis = CommAxis::dp,
+                                      .comm = comms_.dp,
                                       .from = result,
                                       .to = result,
                                       .count = 2,
@@ -51,7 +51,7 @@ BufferId TimelineBuilder::norm_partials() {
   }
   if (sharded())
     waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
-                                                         .axis = CommAxis::dp_shard,
+                                                         .comm = comms_.dp_shard,
                                                          .from = {partial, 0},
                                                          .to = {partial, 0},
                                                          .count = partials,

@@ -117,7 +117,7 @@ void TimelineBuilder::start_fetch(size_t g) {
                -1);
   }
   copies.gather = add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
-                                                        .axis = CommAxis::dp_shard,
+                                                        .comm = comms_.dp_shard,
                                                         .from = own,
                                                         .to = {copies.gathered, 0},
                                                         .count = group.shard_elements,

@@ -21,7 +21,7 @@ void lower_training(Program& program, const std::vector<GroupPlan>& groups, cons
                     const std::vector<ScheduleStep>& rows, const TrainingPlan& plan) {
   program.scalars = add_buffer(program, "scalars", BufferClass::scalar,
                                static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
-  TimelineBuilder builder(program, groups, chain, plan.sharding, plan.compute);
+  TimelineBuilder builder(program, groups, chain, plan.comms, plan.sharding, plan.compute);
   builder.start("train", plan.micro_batches);
   run_blocks(builder, plan.sharding, rows);
   builder.update(plan.rule);
@@ -29,14 +29,14 @@ void lower_training(Program& program, const std::vector<GroupPlan>& groups, cons
 
 void lower_evaluation(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
                       const std::vector<ScheduleStep>& rows, const EvaluationPlan& plan) {
-  TimelineBuilder builder(program, groups, chain, plan.sharding, plan.compute);
+  TimelineBuilder builder(program, groups, chain, plan.comms, plan.sharding, plan.compute);
   builder.start("eval", plan.micro_batches);
   run_blocks(builder, plan.sharding, rows);
 }
 
 void lower_generation(Program& program, const std::vector<GroupPlan>& groups, const Chain& prefill,
                       const Chain& decode, DType compute) {
-  TimelineBuilder builder(program, groups, prefill, Sharding{}, compute);
+  TimelineBuilder builder(program, groups, prefill, CommIds{}, Sharding{}, compute);
   builder.start("weights", 0);
   builder.make_weights(TimelineBuilder::Life::lasting);
   builder.start("prefill", 1);

@@ -4,6 +4,7 @@
 #pragma once
 #include <string>
 
+#include "lower/comm_groups.h"
 #include "lower/group_code.h"
 #include "lower/param_groups.h"
 #include "lower/sharding.h"
@@ -13,6 +14,7 @@ namespace trireme {
 
 struct EvaluationPlan {
   int32_t micro_batches = 0;  // of this rank: a multiple of its lanes
+  CommIds comms;
   Sharding sharding;
   DType compute = DType::bf16;
 };

@@ -13,10 +13,11 @@
 namespace trireme {
 
 TimelineBuilder::TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                                 const Sharding& sharding, DType compute)
+                                 const CommIds& comms, const Sharding& sharding, DType compute)
     : program_(program),
       groups_(groups),
       chain_(&chain),
+      comms_(comms),
       sharding_(sharding),
       compute_(compute),
       copies_(groups.size()),

@@ -10,6 +10,7 @@
 
 #include "lower/block_steps.h"
 #include "lower/chain.h"
+#include "lower/comm_groups.h"
 #include "lower/group_code.h"
 #include "lower/param_groups.h"
 #include "lower/sharding.h"
@@ -21,7 +22,7 @@ class TimelineBuilder {
   // compute: the dtype of the compute copies; f32 copies are the master weights themselves where these are
   // whole.
   TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                  const Sharding& sharding, DType compute);
+                  const CommIds& comms, const Sharding& sharding, DType compute);
 
   // Starts a timeline; buffers made from now on live within it, or as long as the program where `lasting`.
   void start(std::string name, int32_t micro_batches);
@@ -105,6 +106,7 @@ class TimelineBuilder {
   Program& program_;
   const std::vector<GroupPlan>& groups_;
   const Chain* chain_;
+  CommIds comms_;
   Sharding sharding_;
   DType compute_;
 
