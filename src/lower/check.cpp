@@ -191,7 +191,8 @@ class Walk {
           "comm action {} is not made of transfers alone", now_);
     for (const Transfer& transfer : action.transfers) {
       const int64_t bytes = transfer.count * size_of(transfer.dtype);
-      const int64_t all = bytes * size_of(program_.mesh, transfer.axis);
+      const int64_t all =
+          bytes * static_cast<int64_t>(program_.comms[static_cast<size_t>(transfer.comm.index)].ranks.size());
       const bool scatters = transfer.op == CommOp::reduce_scatter,
                  gathers = transfer.op == CommOp::all_gather;
       reach(transfer.from, scatters ? all : bytes, action);
