@@ -11,6 +11,10 @@ namespace trireme {
 // A title and the drawing of schedule/draw.h; "" where there is one rank.
 std::string pipeline_text(const Schedule& schedule);
 
+// "layers.3", "embed.weight/grad": what an action works on. A unit's name, or the buffer that a transfer
+// fills, or that it sends.
+std::string subject_of(const Program& program, const Action& action);
+
 std::string timelines_text(const Program& program);
 
 }  // namespace trireme

@@ -3,6 +3,7 @@
 // decisions; the leader alone writes metrics, log and checkpoints.
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "train/recorder.h"
 #include "train/run_setup.h"
 #include "train/sample_log.h"
+#include "train/step_trace.h"
 #include "train/stop_signals.h"
 #include "train/weights.h"
 
@@ -25,12 +27,13 @@ namespace {
 
 class Trainer {
  public:
-  Trainer(RunSetup& setup, RankSetup& mine, RankLink& link, const StopSignals& signals)
+  Trainer(RunSetup& setup, RankSetup& mine, RankLink& link, const StopSignals& signals, StepTraces& traces)
       : setup_(setup),
         mine_(mine),
         link_(link),
         spec_(setup.spec),
         signals_(signals),
+        traces_(traces),
         loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
         skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {
@@ -95,12 +98,23 @@ class Trainer {
 
   void run_program(const StepBatch& rows, StepResult& result) {
     const StepScalars scalars{result.lr, state_.step - state_.skipped_steps + 1, result.counted_tokens};
+    const bool traced = std::ranges::count(spec_.run.trace_steps, state_.step + 1) > 0;
+    mine_.engine.time_actions(traced ? Timing::on : Timing::off);
+    const double start = seconds_now();
     const StepOutcome outcome = run_optimizer_step(
         mine_.engine, spec_.optimizer, scalars,
         micro_batches(mine_.compiled.program, rows, spec_.batch.micro, spec_.data.seq_len));
+    mine_.engine.time_actions(Timing::off);
+    if (traced) trace({link_.rank(), start, seconds_now()});
     result.loss = outcome.loss;
     result.grad_norm = outcome.grad_norm;
     result.skipped = outcome.skipped && computes();
+  }
+
+  void trace(const TracedStep& step) {
+    const Program& program = mine_.compiled.program;
+    traces_.add(state_.step + 1,
+                trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
   }
 
   // A step whose gradient is NaN or Inf changed nothing.
@@ -191,6 +205,7 @@ class Trainer {
   RankLink& link_;
   const RunSpec& spec_;
   const StopSignals& signals_;
+  StepTraces& traces_;
   Loader loader_;
   std::optional<Recorder> recorder_;  // the leader's
   std::optional<SampleLog> sample_log_;
@@ -210,9 +225,10 @@ int train(const RunSpec& spec, const ResumeChoice& resume) {
     return kDone;
   }
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
+  StepTraces traces(setup.folder.traces(), {.first = 0, .count = setup.mesh.ranks()});
   return run_ranks(team, [&](RankLink& link) {
     RankSetup mine(setup, link);
-    Trainer trainer(setup, mine, link, signals);
+    Trainer trainer(setup, mine, link, signals, traces);
     return link.guarded([&] { return trainer.run(); });
   });
 }
