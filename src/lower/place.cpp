@@ -12,14 +12,19 @@ namespace trireme {
 std::vector<int64_t> ends_of(const std::vector<Action>& actions) {
   std::vector<int64_t> ends(actions.size());
   const auto n = static_cast<int64_t>(actions.size());
-  std::vector<int64_t> joined(actions.size(), n);  // by comm action: the first that waits for it
+  std::vector<int64_t> joined(actions.size(), n);  // by comm or p2p action: the first that waits for it
   for (int64_t i = n; i-- > 0;)
     for (const ActionId id : actions[static_cast<size_t>(i)].waits) joined[static_cast<size_t>(id.index)] = i;
-  int64_t next = n;
+  // A stream keeps its order, and on p2p each link: what is waited for has those before it done as well.
+  std::map<CommId, int64_t> next;  // by link; the comm stream under an invalid one
   for (int64_t i = n; i-- > 0;) {
-    const auto k = static_cast<size_t>(i);
-    if (actions[k].stream == Stream::comm) next = std::min(next, joined[k]);
-    ends[k] = actions[k].stream == Stream::comm ? next - 1 : i;
+    const Action& action = actions[static_cast<size_t>(i)];
+    ends[static_cast<size_t>(i)] = i;
+    if (action.stream == Stream::compute) continue;
+    const CommId queue = action.stream == Stream::p2p ? action.transfers.at(0).comm : CommId();
+    const auto it = next.try_emplace(queue, n).first;
+    it->second = std::min(it->second, joined[static_cast<size_t>(i)]);
+    ends[static_cast<size_t>(i)] = it->second - 1;
   }
   return ends;
 }
