@@ -1,8 +1,6 @@
 // `trireme train`: the training run of a config.
 #include "train/trainer.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -20,14 +18,12 @@ struct Options {
   int64_t ranks = 0;
 };
 
-// --ranks stands over the config's data-parallel degrees; what is cut stays as it says.
+// --ranks stands over the config's data-parallel degrees; the pipeline and what is cut stay as it says.
 RunSpec load(const Options& options) {
-  RunSpec spec = load_config(options.config, options.overrides);
+  const RunSpec spec = load_config(options.config, options.overrides);
   if (options.ranks == 0) return spec;
   std::vector<std::string> overrides = options.overrides;
-  const bool cut = spec.parallel.zero > 0;
-  overrides.push_back(fmt::format("parallel.dp_shard={}", cut ? options.ranks : 1));
-  overrides.push_back(fmt::format("parallel.dp_replicate={}", cut ? 1 : options.ranks));
+  for (const std::string& degree : overrides_for_ranks(spec, options.ranks)) overrides.push_back(degree);
   return load_config(options.config, overrides);
 }
 
@@ -51,10 +47,10 @@ void add_train(CLI::App& app, Action& action) {
           "auto, never, or the folder of a run or checkpoint to start from, where this run has no later one")
       ->capture_default_str();
   command
-      ->add_option(
-          "--ranks", options->ranks,
-          "data-parallel ranks, over what the config says: parallel.dp_shard where parallel.zero > 0, else "
-          "parallel.dp_replicate")
+      ->add_option("--ranks", options->ranks,
+                   "ranks in all, over what the config says: parallel.pp times parallel.dp_shard where "
+                   "parallel.zero > "
+                   "0, else times parallel.dp_replicate")
       ->check(CLI::PositiveNumber);
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
   command->callback([options, &action] {

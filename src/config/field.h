@@ -62,4 +62,14 @@ bool may_be(const T& value, V... values) {
   return ((value == values) || ...);
 }
 
+// Likewise for a number above a limit.
+template <class T>
+bool may_exceed(const std::optional<T>&, T) {
+  return true;
+}
+template <class T>
+bool may_exceed(const T& value, T limit) {
+  return value > limit;
+}
+
 }  // namespace trireme

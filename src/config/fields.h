@@ -13,6 +13,7 @@
 #include "config/lr.h"
 #include "config/model_fields.h"
 #include "config/optimizer.h"
+#include "config/parallel.h"
 #include "config/precision.h"
 #include "config/run.h"
 
@@ -22,6 +23,7 @@ inline constexpr Range kSequenceCounts = between(1, 1e9);
 inline constexpr Range kStepCounts = between(0, 1e12);
 
 inline constexpr Range kRankCounts = between(1, 1 << 20);
+inline constexpr Range kLayerCounts = between(0, kMostLayers);
 
 template <class Data, class Visit>
 void data_fields(Data& d, Visit&& visit) {
@@ -81,11 +83,59 @@ void batch_fields(Batch& b, Visit&& visit) {
   visit(
       b.lanes,
       Field{.key = "lanes",
-            .by_default = "the number of data-parallel ranks",
+            .by_default = "data-parallel ranks; twice as many for the dualpipe schedule",
             .range = kRankCounts,
             .meaning =
                 "fixes the order in which gradients are summed: runs with equal lanes have equal bits on any "
                 "number of data-parallel ranks that divides it"});
+}
+
+template <class Parallel, class Visit>
+void pipeline_fields(Parallel& p, Visit&& visit) {
+  const bool piped = may_exceed(p.pp, int64_t{1});
+  constexpr std::string_view kPiped = "parallel.pp > 1";
+  visit(
+      p.pp,
+      Field{.key = "pp",
+            .unit = "ranks",
+            .range = between(1, 1 << 16),
+            .effect = Effect::logistics,
+            .meaning = "ranks of a pipeline: the model's blocks are cut into stages, each rank has its own"},
+      int64_t{1});
+  visit(
+      p.schedule,
+      Field{.key = "schedule",
+            .effect = Effect::logistics,
+            .meaning = "in which order a rank runs stages and micro-batches; docs/schedules.md compares them",
+            .only_for = "parallel.pp > 1 without parallel.schedule_file",
+            .applies = piped && !p.schedule_file},
+      PipelineSchedule::one_forward_one_backward);
+  visit(p.virtual_stages, Field{.key = "virtual_stages",
+                                .unit = "stages",
+                                .by_default = "the least that schedule needs, or what schedule_file has",
+                                .range = between(1, 1 << 10),
+                                .effect = Effect::logistics,
+                                .meaning = "stages per rank",
+                                .only_for = kPiped,
+                                .applies = piped});
+  visit(
+      p.stages,
+      Field{.key = "stages",
+            .unit = "layers",
+            .range = kLayerCounts,
+            .effect = Effect::logistics,
+            .meaning = "layers of each stage, first to last; the embedding is in the first one, the head in "
+                       "the last; []: balanced by cost",
+            .only_for = kPiped,
+            .applies = piped},
+      std::vector<int64_t>{});
+  visit(p.schedule_file,
+        Field{.key = "schedule_file",
+              .by_default = "none",
+              .effect = Effect::logistics,
+              .meaning = "a table of steps to run instead of schedule, as text or in PyTorch's CSV form",
+              .only_for = kPiped,
+              .applies = piped});
 }
 
 template <class Parallel, class Visit>
@@ -118,6 +168,16 @@ void parallel_fields(Parallel& p, Visit&& visit) {
               .only_for = "parallel.zero = 3",
               .applies = may_be(p.zero, 3)},
         true);
+  visit(p.prefetch,
+        Field{.key = "prefetch",
+              .unit = "blocks",
+              .range = between(1, 8),
+              .effect = Effect::logistics,
+              .meaning = "how far ahead of its use a block's weights are gathered; each costs its memory",
+              .only_for = "parallel.zero = 1, 2 or 3",
+              .applies = may_be(p.zero, 1, 2, 3)},
+        int64_t{1});
+  pipeline_fields(p, visit);
 }
 
 template <class Optimizer, class Visit>
@@ -289,6 +349,14 @@ void run_fields(Run& r, Visit&& visit) {
               .effect = logistics,
               .meaning = "between progress lines; metrics.jsonl has every step"},
         int64_t{1});
+  visit(r.trace_steps,
+        Field{.key = "trace_steps",
+              .unit = "steps",
+              .range = between(1, 1e12),
+              .effect = logistics,
+              .meaning = "steps, counted from 1, whose actions are written with their times to "
+                         "traces/step-*.json, which Perfetto opens"},
+        std::vector<int64_t>{});
 }
 
 // Calls section(name, meaning, walk) for each section in order; walk(visit) walks its fields.

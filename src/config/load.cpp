@@ -32,6 +32,14 @@ RawModel read_hf_config(const std::string& path) {
   return parse_hf_config(read_file(file, "model.hf"), file);
 }
 
+ScheduleText read_schedule_file(const std::string& path) {
+  try {
+    return {.text = read_file(path, "parallel.schedule_file"), .error = ""};
+  } catch (const std::exception& failure) {
+    return {.text = "", .error = failure.what()};
+  }
+}
+
 }  // namespace
 
 RunSpec parse_config(const std::string& text, const std::string& name,
@@ -39,7 +47,9 @@ RunSpec parse_config(const std::string& text, const std::string& name,
   RawConfig raw = parse_raw(text, name, overrides);
   std::optional<RawModel> hf;
   if (raw.model.hf && !raw.model.preset) hf = read_hf_config(*raw.model.hf);
-  return resolve(std::move(raw), hf);
+  RunSpec spec = resolve(std::move(raw), hf);
+  if (spec.parallel.schedule_file) spec.schedule = read_schedule_file(*spec.parallel.schedule_file);
+  return spec;
 }
 
 RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides) {

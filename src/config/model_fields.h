@@ -6,6 +6,7 @@ namespace trireme {
 
 inline constexpr Range kTokenCounts =
     between(1, 2147483647);  // positions and ids are 32-bit in kernels and shards
+inline constexpr double kMostLayers = 100000;
 inline constexpr Range kDims = between(1, 1 << 20);
 
 template <class Scaling, class Visit>
@@ -94,7 +95,7 @@ void model_fields(Model& m, Visit&& visit) {
               .meaning = "gpt2: LayerNorm and learned positions; llama: RMSNorm and rotary positions"});
   visit(m.layers, Field{.key = "layers",
                         .by_default = "required without preset or hf",
-                        .range = between(1, 100000),
+                        .range = between(1, kMostLayers),
                         .meaning = "transformer layers"});
   visit(m.width, Field{.key = "width",
                        .by_default = "required without preset or hf",

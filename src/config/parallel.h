@@ -1,8 +1,25 @@
-// [parallel]: how the run is spread over ranks. The mesh is dp_replicate x dp_shard, dp_shard innermost.
+// [parallel]: how the run is spread over ranks. The mesh is pp x dp_replicate x dp_shard, dp_shard innermost.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "config/field.h"
 
 namespace trireme {
+
+// The schedules of schedule/catalog.h, in its order, under its names.
+enum class PipelineSchedule : uint8_t {
+  gpipe,
+  one_forward_one_backward,
+  interleaved,
+  looped_bfs,
+  zb_h1,
+  interleaved_zb,
+  zbv,
+  dualpipe,
+  dualpipev,
+};
+std::span<const std::string_view> names_of_values(PipelineSchedule);
 
 template <template <class> class As>
 struct ParallelKeys {
@@ -12,6 +29,13 @@ struct ParallelKeys {
   // al. 2020).
   As<int64_t> zero{};
   As<bool> reshard_after_forward{};  // zero 3: parameters are gathered again for backward
+  As<int64_t> prefetch{};            // blocks whose cut weights are gathered ahead of their use
+  As<int64_t> pp{};                  // ranks of a pipeline: each holds a part of the model's blocks
+  As<PipelineSchedule> schedule{};
+  std::optional<int64_t> virtual_stages;  // per rank; absent: what the schedule's file has, or pp = 1
+  As<std::vector<int64_t>> stages{};      // layers of each stage, first to last; empty: by cost
+  std::optional<std::string>
+      schedule_file;  // instead of `schedule`; RunSpec::schedule_text has what is in it
 };
 
 using ParallelSpec = ParallelKeys<Plain>;

@@ -82,6 +82,16 @@ void convert(const Setting& s, const TomlValue& v, std::vector<std::string>& out
     if (word.empty()) fail_type(s, "a list of paths: one of them is empty");
 }
 
+// One number or a list of them.
+void convert(const Setting& s, const TomlValue& v, std::vector<int64_t>& out) {
+  const TomlList* list = std::get_if<TomlList>(&v.value);
+  if (list == nullptr) return convert(s, v, out.emplace_back());
+  for (const TomlValue& element : *list) {
+    if (!std::holds_alternative<int64_t>(element.value)) fail_type(s, "a list of whole numbers");
+    convert(s, element, out.emplace_back());
+  }
+}
+
 void convert_set(const Setting& s, const TomlTable& table, DataSet& out) {
   bool has_path = false;
   for (const auto& [key, value] : table) {

@@ -24,6 +24,8 @@ std::string type_text(const T& example) {
     return "string";
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     return "list of strings";
+  } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+    return "list of integers";
   } else if constexpr (std::is_same_v<T, std::vector<DataSet>>) {
     return "list";
   } else {
@@ -67,9 +69,11 @@ std::string config_reference() {
       std::string by_default(f.by_default);
       ((by_default = "`" + toml_text(static_cast<T>(fallback)) + "`"), ...);
       const std::string only = f.only_for.empty() ? "" : fmt::format("; only for {}", f.only_for);
-      const bool weights = std::is_same_v<T, std::vector<DataSet>>;
+      const std::string_view of_each = std::is_same_v<T, std::vector<DataSet>>   ? "weight "
+                                       : std::is_same_v<T, std::vector<int64_t>> ? "each "
+                                                                                 : "";
       out += fmt::format("| `{}` | {} | {} | {} | {} | {}{} |\n", f.key, type_text(T{}), f.unit, by_default,
-                         (weights ? "weight " : "") + range_text(f.range), f.meaning, only);
+                         std::string(of_each) + range_text(f.range), f.meaning, only);
     });
     out += '\n';
   });

@@ -54,6 +54,8 @@ void check_ranges(const RawConfig& raw) {
       check_range(raw, key, static_cast<double>(*member), f.range);
     } else if constexpr (std::is_same_v<T, std::vector<DataSet>>) {
       for (const DataSet& set : *member) check_range(raw, key, set.weight, f.range);
+    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+      for (const int64_t number : *member) check_range(raw, key, static_cast<double>(number), f.range);
     }
   });
 }

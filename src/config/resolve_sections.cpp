@@ -11,6 +11,8 @@
 namespace trireme {
 namespace {
 
+constexpr int64_t kMostRanks = 1 << 20;
+
 std::string number(double x) {
   return std::abs(x) < 1e18 && x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{}", x);
 }
@@ -41,6 +43,27 @@ void check_run_name(const RawConfig& raw) {
     fail_key(raw, "run.dir", "is empty; write \".\" for the folder where the command runs");
 }
 
+// DualPipe has two copies of each stage, which sum the gradients of half the micro-batches each.
+bool sums_halves_apart(const RawConfig& raw) {
+  const RawParallel& parallel = raw.parallel;
+  return *parallel.pp > 1 && !parallel.schedule_file && *parallel.schedule == PipelineSchedule::dualpipe;
+}
+
+// The least that the catalog of schedules asks for.
+int64_t least_virtual_stages(PipelineSchedule schedule) {
+  using enum PipelineSchedule;
+  switch (schedule) {
+    case interleaved:
+    case looped_bfs:
+    case interleaved_zb:
+    case zbv:
+    case dualpipev:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 // Micro-batches split evenly over lanes, and lanes over the data-parallel ranks; lanes are summed in a binary
 // tree.
 void resolve_lanes(RawConfig& raw) {
@@ -53,16 +76,18 @@ void resolve_lanes(RawConfig& raw) {
              "(parallel.dp_replicate = {} x dp_shard = {}) cannot share evenly; use {} sequences",
              micro_batches, *batch.micro, ranks, *raw.parallel.dp_replicate, *raw.parallel.dp_shard,
              nearest_multiples(*batch.sequences, ranks * *batch.micro));
-  if (!batch.lanes) batch.lanes = ranks;
+  const bool halves = sums_halves_apart(raw) && micro_batches % (2 * ranks) == 0;
+  const int64_t usual = halves ? 2 * ranks : ranks;
+  if (!batch.lanes) batch.lanes = usual;
   const int64_t lanes = *batch.lanes;
   const int64_t per_rank = lanes / ranks;
   if (lanes % ranks != 0 || (per_rank & (per_rank - 1)) != 0)
-    fail_key(raw, "batch.lanes", "must be {} data-parallel ranks times a power of two; use {}", ranks, ranks);
+    fail_key(raw, "batch.lanes", "must be {} data-parallel ranks times a power of two; use {}", ranks, usual);
   if (micro_batches % lanes != 0)
     fail_key(
         raw, "batch.lanes",
         "does not divide the {} micro-batches of a step (batch.sequences = {}, batch.micro = {}); use {}",
-        micro_batches, *batch.sequences, *batch.micro, ranks);
+        micro_batches, *batch.sequences, *batch.micro, usual);
 }
 
 }  // namespace
@@ -149,7 +174,18 @@ void resolve_batch(RawConfig& raw) {
 }
 
 void resolve_parallel(RawConfig& raw) {
-  if (!raw.parallel.zero) raw.parallel.zero = *raw.parallel.dp_shard > 1 ? 1 : 0;
+  RawParallel& parallel = raw.parallel;
+  if (!parallel.zero) parallel.zero = *parallel.dp_shard > 1 ? 1 : 0;
+  const int64_t data_parallel = *parallel.dp_replicate * *parallel.dp_shard;
+  if (*parallel.pp * data_parallel > kMostRanks)
+    fail_key(raw, "parallel.pp",
+             "x parallel.dp_replicate = {} x parallel.dp_shard = {} make more than {} ranks; use fewer",
+             *parallel.dp_replicate, *parallel.dp_shard, kMostRanks);
+  if (*parallel.pp == 1) return;
+  if (parallel.schedule_file && parallel.schedule_file->empty())
+    fail_key(raw, "parallel.schedule_file", "is empty; name a file or remove it");
+  if (!parallel.virtual_stages && !parallel.schedule_file)
+    parallel.virtual_stages = least_virtual_stages(*parallel.schedule);
 }
 
 void resolve_lr(RawConfig& raw) {

@@ -1,6 +1,7 @@
 // [run]: the name, place, length and machine of a run.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "config/field.h"
 
@@ -17,11 +18,12 @@ struct RunKeys {
   As<int64_t> steps{};     // optimizer steps
   As<int64_t> seed{};      // of the weights, and of the sample order unless data.seed is given
   As<DeviceKind> device{};
-  std::optional<int64_t> threads;    // cores used by all ranks of this process; absent: all it may use
-  std::optional<double> peak_flops;  // of the machine per second, for MFU; absent: measured at start
-  As<int64_t> max_skipped_steps{};   // as many NaN or Inf steps in a row end the run
-  As<double> timeout_s{};            // how long ranks wait for one another
-  As<int64_t> log_every_steps{};     // of the progress line; metrics.jsonl has every step
+  std::optional<int64_t> threads;          // cores used by all ranks of this process; absent: all it may use
+  std::optional<double> peak_flops;        // of the machine per second, for MFU; absent: measured at start
+  As<int64_t> max_skipped_steps{};         // as many NaN or Inf steps in a row end the run
+  As<double> timeout_s{};                  // how long ranks wait for one another
+  As<int64_t> log_every_steps{};           // of the progress line; metrics.jsonl has every step
+  As<std::vector<int64_t>> trace_steps{};  // optimizer steps whose actions are traced
 };
 
 using RunOptions = RunKeys<Plain>;

@@ -17,6 +17,12 @@
 
 namespace trireme {
 
+// What parallel.schedule_file holds, or why it could not be read. Only a run that trains minds the latter:
+// the file may be gone when its checkpoints are looked at.
+struct ScheduleText {
+  std::string text, error;
+};
+
 struct RunSpec {
   ModelSpec model;
   DataSpec data;
@@ -28,12 +34,15 @@ struct RunSpec {
   CheckpointSpec checkpoint;
   EvalSpec eval;
   RunOptions run;
+  ScheduleText schedule;
 };
 
 inline int64_t data_parallel_ranks(const RunSpec& spec) {
   return spec.parallel.dp_replicate * spec.parallel.dp_shard;
 }
-// Forwards per rank and optimizer step.
+inline int64_t pipeline_ranks(const RunSpec& spec) { return spec.parallel.pp; }
+inline int64_t all_ranks(const RunSpec& spec) { return pipeline_ranks(spec) * data_parallel_ranks(spec); }
+// Forwards per data-parallel rank and optimizer step.
 inline int64_t micro_batches_per_step(const RunSpec& spec) {
   return spec.batch.sequences / spec.batch.micro / data_parallel_ranks(spec);
 }
@@ -53,6 +62,10 @@ RunSpec load_config(const std::string& path, const std::vector<std::string>& ove
 // The same for a text; `name` stands for the file in messages.
 RunSpec parse_config(const std::string& text, const std::string& name,
                      const std::vector<std::string>& overrides = {});
+
+// Overrides that spread the run over so many ranks in all, the pipeline as it is: parallel.dp_shard where
+// parallel.zero cuts state, else parallel.dp_replicate. UserError when parallel.pp does not divide `ranks`.
+std::vector<std::string> overrides_for_ranks(const RunSpec& spec, int64_t ranks);
 
 // Canonical TOML: every key that applies, in the order of the reference. Resolves to the same spec and text.
 std::string to_toml(const RunSpec& spec);

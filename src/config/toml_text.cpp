@@ -2,6 +2,7 @@
 #include "config/toml_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace trireme {
 
@@ -35,6 +36,10 @@ std::string toml_text(const std::vector<std::string>& value) {
   std::string out = "[";
   for (const std::string& word : value) out += (out.size() > 1 ? ", " : "") + toml_text(word);
   return out + ']';
+}
+
+std::string toml_text(const std::vector<int64_t>& value) {
+  return fmt::format("[{}]", fmt::join(value, ", "));
 }
 
 std::string toml_text(const std::vector<DataSet>& value) {

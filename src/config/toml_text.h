@@ -15,6 +15,7 @@ std::string toml_text(int64_t value);
 std::string toml_text(double value);
 std::string toml_text(const std::string& value);
 std::string toml_text(const std::vector<std::string>& value);
+std::string toml_text(const std::vector<int64_t>& value);
 std::string toml_text(const std::vector<DataSet>& value);  // paths alone when it is one set of weight 1
 template <class E>
 requires std::is_enum_v<E> std::string toml_text(E value) {
