@@ -1,5 +1,5 @@
-// The comm stream of a rank: a thread that runs collectives in the order in which they are handed in, beside
-// the rank's compute.
+// A queue of a rank's communication: a thread that runs what is handed in, in that order, beside the rank's
+// compute and its other queues.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

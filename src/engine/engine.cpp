@@ -21,33 +21,48 @@ std::vector<int32_t> ordinals_by_role(const Code& code) {
 
 }  // namespace
 
-Engine::Engine(const Program& program, Device& device, const Communicators& communicators)
-    : program_(program), device_(device), communicators_(communicators) {
+Engine::Engine(const Program& program, Device& device, Communicators communicators)
+    : program_(program),
+      device_(device),
+      communicators_(communicators.begin(), communicators.end()),
+      queues_(1 + program.comms.size()) {
   arena_ = device_.allocate_arena(program_.memory.arena_bytes);
-  // Only what some action runs is prepared.
   prepared_.resize(program_.codes.size());
   for (const Code& code : program_.codes) ordinals_.push_back(ordinals_by_role(code));
   for (const Timeline& timeline : program_.timelines)
-    for (const Action& action : timeline.actions) {
-      for (const Transfer& transfer : action.transfers)
-        CHECK(communicators_[static_cast<size_t>(transfer.axis)] != nullptr, "no communicator for {}",
-              name_of(transfer.axis));
-      if (action.stream == Stream::comm && !comm_) comm_ = std::make_unique<CommWorker>();
-      if (!action.unit.valid()) continue;
-      const CodeId id = program_.unit(action.unit).code;
-      PreparedSection& section =
-          prepared_[static_cast<size_t>(id.index)][static_cast<size_t>(section_of(action.kind))];
-      if (!section.ops.empty()) continue;
-      const Code& code = program_.code(id);
-      section.ops = ops_of(code, section_of(action.kind));
-      for (const Op* op : section.ops) {
-        const OpSig sig = signature(*op, code.values);
-        const OpDef& def = op_def(op->kind);
-        section.kernels.push_back(device_.prepare(sig));
-        section.has_scratch.push_back(def.scratch_bytes != nullptr &&
-                                      def.scratch_bytes(sig, program_.threads) > 0);
-      }
+    for (const Action& action : timeline.actions) prepare(action);
+}
+
+// Only what some action runs is prepared.
+void Engine::prepare(const Action& action) {
+  if (action.stream != Stream::compute) {
+    std::unique_ptr<CommWorker>& queue = queues_[queue_of(action)];
+    if (!queue) queue = std::make_unique<CommWorker>();
+    if (!device_.host_addressable()) return;
+    for (const Transfer& transfer : action.transfers) {
+      const auto comm = static_cast<size_t>(transfer.comm.index);
+      CHECK(comm < communicators_.size() && communicators_[comm] != nullptr, "no communicator for {}",
+            program_.comms[comm].name);
     }
+  }
+  if (!action.unit.valid()) return;
+  const CodeId id = program_.unit(action.unit).code;
+  PreparedSection& section =
+      prepared_[static_cast<size_t>(id.index)][static_cast<size_t>(section_of(action.kind))];
+  if (!section.ops.empty()) return;
+  const Code& code = program_.code(id);
+  section.ops = ops_of(code, section_of(action.kind));
+  for (const Op* op : section.ops) {
+    const OpSig sig = signature(*op, code.values);
+    const OpDef& def = op_def(op->kind);
+    section.kernels.push_back(device_.prepare(sig));
+    section.has_scratch.push_back(def.scratch_bytes != nullptr &&
+                                  def.scratch_bytes(sig, program_.threads) > 0);
+  }
+}
+
+size_t Engine::queue_of(const Action& action) {
+  return action.stream == Stream::comm ? 0 : 1 + static_cast<size_t>(action.transfers.at(0).comm.index);
 }
 
 std::byte* Engine::at(const Location& location) const {
@@ -121,71 +136,94 @@ void Engine::load(const Action& action, const BatchArrays& arrays) {
 void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches) {
   CHECK(batches.size() >= static_cast<size_t>(timeline.micro_batches), "{} needs {} micro-batches, got {}",
         timeline.name, timeline.micro_batches, batches.size());
-  std::vector<int64_t> tickets(comm_ ? timeline.actions.size() : 0);  // by comm action
-  int64_t last_ticket = 0;
+  std::vector<Ticket> tickets(timeline.actions.size());  // of comm and p2p actions
   for (size_t i = 0; i < timeline.actions.size(); ++i) {
     const Action& action = timeline.actions[i];
-    for (const ActionId id : action.waits) comm_->wait(tickets[static_cast<size_t>(id.index)]);
-    if (action.stream == Stream::comm)
-      last_ticket = tickets[i] = submit(action);
+    for (const ActionId id : action.waits) {
+      const Ticket& ticket = tickets[static_cast<size_t>(id.index)];
+      queues_[ticket.queue]->wait(ticket.count);
+    }
+    if (action.stream != Stream::compute)
+      tickets[i] = submit(action);
     else if (action.kind == ActionKind::load)
       load(action, batches[static_cast<size_t>(action.micro_batch)]);
     else
       run_action(action);
   }
   device_.synchronize();
-  if (comm_) comm_->wait(last_ticket);
+  for (const Ticket& ticket : tickets)
+    if (ticket.count > 0) queues_[ticket.queue]->wait(ticket.count);
 }
 
-// A comm action starts once all compute before it is done.
-int64_t Engine::submit(const Action& action) {
+// It starts once all compute before it is done.
+Engine::Ticket Engine::submit(const Action& action) {
   device_.synchronize();
-  return comm_->submit([this, &action] {
+  const size_t queue = queue_of(action);
+  const int64_t count = queues_[queue]->submit([this, &action] {
+    const Transfer& first = action.transfers[0];
+    const BufferId buffer = first.op == CommOp::send ? first.from.buffer : first.to.buffer;
     const std::string what =
-        fmt::format("{} of {}", name_of(action.kind), program_.buffer(action.transfers[0].to.buffer).name);
+        fmt::format("{} of {}", name_of(action.kind), program_.buffer(buffer).name) +
+        (action.micro_batch >= 0 ? fmt::format(", micro-batch {}", action.micro_batch) : "");
     for (const Transfer& t : action.transfers) transfer(t, what);
   });
+  return {queue, count};
 }
 
 void Engine::transfer(const Transfer& t, std::string_view what) const {
   if (!device_.host_addressable()) return;  // nothing is behind its addresses
-  Communicator& ranks = *communicators_[static_cast<size_t>(t.axis)];
+  Communicator& ranks = *communicators_[static_cast<size_t>(t.comm.index)];
+  const int64_t bytes = t.count * size_of(t.dtype);
   switch (t.op) {
     case CommOp::all_reduce:
       return ranks.all_reduce(at(t.to), t.count, t.dtype, what);
     case CommOp::reduce_scatter:
       return ranks.reduce_scatter(at(t.from), at(t.to), t.count, t.dtype, what);
     case CommOp::all_gather:
-      return ranks.all_gather(at(t.from), at(t.to), t.count * size_of(t.dtype), what);
+      return ranks.all_gather(at(t.from), at(t.to), bytes, what);
+    case CommOp::send:
+      return ranks.send(at(t.from), bytes, 1 - ranks.rank(), what);
+    case CommOp::recv:
+      return ranks.recv(at(t.to), bytes, 1 - ranks.rank(), what);
   }
+}
+
+double Engine::exposed_comm_s() const {
+  double seconds = 0;
+  for (const auto& queue : queues_) seconds += queue ? queue->waited_s() : 0;
+  return seconds;
 }
 
 Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
+  if (group.shard_elements == 0) return {};
   const BufferId buffer = state == ParamState::master    ? group.master
                           : state == ParamState::moment1 ? group.moment1
                                                          : group.moment2;
   CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
   const int64_t begin = std::max(param.offset, group.shard_begin);
   const int64_t end = std::min(param.offset + count(param.shape), group.shard_begin + group.shard_elements);
-  if (begin >= end) return {{buffer, 0}, 0, 0};
+  if (begin >= end) return {};
   return {{buffer, (begin - group.shard_begin) * size_of(DType::f32)}, begin - param.offset, end - begin};
 }
 
 void Engine::write_state(ParamId param, ParamState state, std::span<const float> values) {
   const StatePlace place = state_place(param, state);
+  if (place.count == 0) return;
   device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
 }
 
 void Engine::read_state(ParamId param, ParamState state, std::span<float> values) const {
   const StatePlace place = state_place(param, state);
+  if (place.count == 0) return;
   device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
 }
 
 StatePiece Engine::state_piece(ParamId param, ParamState state) const {
   if (!device_.host_addressable()) return {};
   const StatePlace place = state_place(param, state);
+  if (place.count == 0) return {};
   return {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}};
 }
 

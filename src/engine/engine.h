@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,8 +30,8 @@ using Profile = std::map<std::string, OpTime>;
 
 enum class ParamState : uint8_t { master, moment1, moment2 };
 
-// By CommAxis; null for axes that the program's comm actions do not name.
-using Communicators = std::array<Communicator*, kCommAxes>;
+// By CommId of the program: this rank's communicator of each group.
+using Communicators = std::span<Communicator* const>;
 
 // Part of a parameter's state: `values` are its elements from `first` on, in the arena.
 struct StatePiece {
@@ -40,8 +41,9 @@ struct StatePiece {
 
 class Engine {
  public:
-  // All must outlive the engine. EnvError when the arena cannot be had.
-  Engine(const Program& program, Device& device, const Communicators& communicators = {});
+  // All must outlive the engine. EnvError when the arena cannot be had. Where the host cannot address the
+  // arena nothing moves, and no communicators are needed.
+  Engine(const Program& program, Device& device, Communicators communicators = {});
 
   const Program& program() const { return program_; }
 
@@ -49,8 +51,8 @@ class Engine {
   // Complete on return.
   void run(const Timeline& timeline, std::span<const BatchArrays> batches);
 
-  // f32 state of a parameter, count(shape) elements, of which this rank keeps those in its shard: the others
-  // are left as they are.
+  // f32 state of a parameter, count(shape) elements, of which this rank keeps those in its shard, if any: the
+  // others are left as they are.
   void write_state(ParamId param, ParamState state, std::span<const float> values);
   void read_state(ParamId param, ParamState state, std::span<float> values) const;
   // The same in place, on devices whose arena the host can address; empty on others.
@@ -58,7 +60,7 @@ class Engine {
   StatePiece state_piece(ParamId param, ParamState state) const;
 
   // Seconds so far that compute has waited for communication.
-  double exposed_comm_s() const { return comm_ ? comm_->waited_s() : 0; }
+  double exposed_comm_s() const;
 
   // A lasting buffer (scalars, result), from its start.
   void write_buffer(BufferId buffer, const void* from, int64_t bytes);
@@ -74,13 +76,21 @@ class Engine {
     std::vector<bool> has_scratch;
   };
 
-  // Where the elements [first, first + count) of a parameter lie.
+  // Where the elements [first, first + count) of a parameter lie; nowhere when there are none.
   struct StatePlace {
     Location location;
     int64_t first = 0, count = 0;
   };
 
-  int64_t submit(const Action& action);
+  // A piece of work handed to a queue: done when `count` of the queue's are.
+  struct Ticket {
+    size_t queue = 0;
+    int64_t count = 0;
+  };
+
+  static size_t queue_of(const Action& action);
+  void prepare(const Action& action);
+  Ticket submit(const Action& action);
   void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
   void run_action(const Action& action);
@@ -94,9 +104,11 @@ class Engine {
   std::byte* arena_ = nullptr;
   std::vector<std::array<PreparedSection, kSections>> prepared_;  // by code
   std::vector<std::vector<int32_t>> ordinals_;  // by code and value: its place among values of its role
-  Communicators communicators_;
+  std::vector<Communicator*> communicators_;    // by CommId
   Profile* profile_ = nullptr;
-  std::unique_ptr<CommWorker> comm_;  // last: it works on the rest
+  // The comm stream's, then one per comm group for the p2p stream, so that neither sends, receives nor
+  // collectives wait behind each other; null where nothing uses it. Last: they work on the rest.
+  std::vector<std::unique_ptr<CommWorker>> queues_;
 };
 
 }  // namespace trireme

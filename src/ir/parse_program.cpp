@@ -43,12 +43,15 @@ class ProgramReader {
     if (!reader_.next_line() || reader_.word() != "program") reader_.fail("'program NAME' is missing");
     program_.name = reader_.quoted();
     program_.rank = reader_.index(reader_.value_of("rank"));
+    program_.mesh.pp = reader_.index(reader_.value_of("pp"));
     program_.mesh.dp_replicate = reader_.index(reader_.value_of("dp_replicate"));
     program_.mesh.dp_shard = reader_.index(reader_.value_of("dp_shard"));
     const Mesh& mesh = program_.mesh;
-    if (mesh.dp_replicate < 1 || mesh.dp_shard < 1 || mesh.dp_replicate > kMostRanks / mesh.dp_shard ||
+    if (mesh.pp < 1 || mesh.dp_replicate < 1 || mesh.dp_shard < 1 ||
+        mesh.dp_replicate > kMostRanks / mesh.dp_shard || mesh.pp > kMostRanks / mesh.data_parallel() ||
         program_.rank >= mesh.ranks())
-      reader_.fail(fmt::format("no rank {} among {} x {}", program_.rank, mesh.dp_replicate, mesh.dp_shard));
+      reader_.fail(fmt::format("no rank {} among {} x {} x {}", program_.rank, mesh.pp, mesh.dp_replicate,
+                               mesh.dp_shard));
     program_.threads = reader_.index(reader_.value_of("threads"));
     program_.batch_bytes = size_of_key("batch_bytes");
     program_.memory.arena_bytes = size_of_key("arena_bytes");
@@ -58,7 +61,9 @@ class ProgramReader {
   }
 
   void read_entry(std::string_view word) {
-    if (word == "batch") {
+    if (word == "comm") {
+      read_comm();
+    } else if (word == "batch") {
       read_batch_field();
     } else if (word == "group") {
       read_group();
@@ -83,6 +88,22 @@ class ProgramReader {
     } else {
       reader_.fail(fmt::format("'{}' does not belong into a program here", word));
     }
+  }
+
+  void read_comm() {
+    CommGroup group;
+    group.name = reader_.word();
+    group.channel = reader_.index(reader_.value_of("channel"));
+    for (const std::string_view rank : reader_.list(reader_.value_of("ranks")))
+      group.ranks.push_back(reader_.index(rank));
+    std::vector<int32_t> sorted = group.ranks;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      reader_.fail(fmt::format("comm {} has a rank twice", group.name));
+    if (!std::binary_search(sorted.begin(), sorted.end(), program_.rank))
+      reader_.fail(fmt::format("comm {} is without rank {}", group.name, program_.rank));
+    there(sorted.back(), static_cast<size_t>(program_.mesh.ranks()), "rank");
+    program_.comms.push_back(std::move(group));
   }
 
   void read_batch_field() {
@@ -168,7 +189,7 @@ class ProgramReader {
     Action action;
     std::vector<std::string_view> seen;
     action.kind = named<ActionKind>(reader_, reader_.word(), kActionKinds);
-    action.stream = named<Stream>(reader_, reader_.word(), 2);
+    action.stream = named<Stream>(reader_, reader_.word(), kStreams);
     while (!reader_.at_line_end()) {
       const auto [key, value] = pair(reader_.word());
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
@@ -225,12 +246,17 @@ class ProgramReader {
     }
     Transfer transfer;
     transfer.op = named<CommOp>(reader_, parts[0], kCommOps);
-    transfer.axis = named<CommAxis>(reader_, parts[1], kCommAxes);
+    transfer.comm = CommId(reader_.index(parts[1]));
+    there(transfer.comm.index, program_.comms.size(), "comm");
     const auto dtype = dtype_named(parts[2]);
     if (!dtype) reader_.fail(fmt::format("'{}' is no dtype", parts[2]));
     transfer.dtype = *dtype;
-    transfer.from = location(parts[3]);
-    transfer.to = location(parts[4]);
+    if (parts[3] != "_") transfer.from = location(parts[3]);
+    if (parts[4] != "_") transfer.to = location(parts[4]);
+    const bool reads = transfer.op != CommOp::recv && transfer.op != CommOp::all_reduce;
+    if ((reads && !transfer.from.buffer.valid()) ||
+        (transfer.op != CommOp::send && !transfer.to.buffer.valid()))
+      reader_.fail(fmt::format("a {} without its place", parts[0]));
     transfer.count = reader_.integer(parts[5]);
     if (transfer.count < 0) reader_.fail("count is negative");
     return transfer;

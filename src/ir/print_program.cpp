@@ -7,7 +7,10 @@
 namespace trireme {
 namespace {
 
-std::string location_text(const Location& l) { return fmt::format("b{}+{}", l.buffer.index, l.offset); }
+// "_" where nothing is named: the place that a send does not write, say.
+std::string location_text(const Location& l) {
+  return l.buffer.valid() ? fmt::format("b{}+{}", l.buffer.index, l.offset) : "_";
+}
 
 template <class T>
 std::string joined(const std::vector<T>& items, std::string (*text_of)(const T&)) {
@@ -16,9 +19,9 @@ std::string joined(const std::vector<T>& items, std::string (*text_of)(const T&)
   return text;
 }
 
-// "all_gather/dp_shard/bf16/b3+2048/b3+0/1024": op, axis, dtype, from, to, count.
+// "all_gather/1/bf16/b3+2048/b3+0/1024": op, comm, dtype, from, to, count.
 std::string transfer_text(const Transfer& t) {
-  return fmt::format("{}/{}/{}/{}/{}/{}", name_of(t.op), name_of(t.axis), name_of(t.dtype),
+  return fmt::format("{}/{}/{}/{}/{}/{}", name_of(t.op), t.comm.index, name_of(t.dtype),
                      location_text(t.from), location_text(t.to), t.count);
 }
 
@@ -76,10 +79,13 @@ std::string unit_text(const Unit& unit, const Code& code) {
 
 std::string to_text(const Program& p) {
   std::string text = fmt::format(
-      "program {} rank={} dp_replicate={} dp_shard={} threads={} batch_bytes={} arena_bytes={} scalars={} "
-      "result={}\n",
-      in_quotes(p.name), p.rank, p.mesh.dp_replicate, p.mesh.dp_shard, p.threads, p.batch_bytes,
+      "program {} rank={} pp={} dp_replicate={} dp_shard={} threads={} batch_bytes={} arena_bytes={} "
+      "scalars={} result={}\n",
+      in_quotes(p.name), p.rank, p.mesh.pp, p.mesh.dp_replicate, p.mesh.dp_shard, p.threads, p.batch_bytes,
       p.memory.arena_bytes, p.scalars.index, p.result.index);
+  for (const CommGroup& g : p.comms)
+    text += fmt::format("comm {} channel={} ranks={}\n", g.name, g.channel,
+                        joined<int32_t>(g.ranks, [](const int32_t& r) { return std::to_string(r); }));
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)

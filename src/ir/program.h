@@ -214,6 +214,8 @@ struct Mesh {
   int32_t pp = 1, dp_replicate = 1, dp_shard = 1;
   int32_t data_parallel() const { return dp_replicate * dp_shard; }
   int32_t ranks() const { return pp * data_parallel(); }
+  // Which part of the data a rank works on; its stages' peers in other pipelines have the other parts.
+  int32_t data_parallel_index(int32_t rank) const { return rank % data_parallel(); }
   bool operator==(const Mesh&) const = default;
 };
 

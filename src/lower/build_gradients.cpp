@@ -39,7 +39,7 @@ void TimelineBuilder::bind_gradients(size_t b, int64_t lane, Unit& unit) const {
 void TimelineBuilder::open_lane(const Addition& addition) {
   const GradientSlot& slot = slots_[addition.slot];
   std::string name = group(slot.group).name + "/gradient";
-  if (groups_[slot.group].uses.size() > 1) name += " of " + (*chain_)[slot.block].name;
+  if (groups_[slot.group].uses.size() > 1) name += "/" + (*chain_)[slot.block].name;
   if (slot.lanes > 1) name += fmt::format(".{}", addition.lane);
   sums_[addition.slot].open[addition.lane] =
       zeroed(name, BufferClass::gradient, group(slot.group).elements * size_of(DType::f32));

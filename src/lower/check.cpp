@@ -325,6 +325,9 @@ void check_order(const Program& program, const Timeline& timeline) {
       const auto found = open.find(key);
       return found != open.end() && found->second == state;
     };
+    const auto has = [&](const Action& one, Section part) {
+      return !ops_of(program.code(program.unit(one.unit).code), part).empty();
+    };
     const auto expect = [&](State state) {
       CHECK(is(state), "{}: {} of micro-batch {} out of order", name, name_of(action.kind),
             action.micro_batch);
@@ -339,12 +342,14 @@ void check_order(const Program& program, const Timeline& timeline) {
       CHECK(open.emplace(key, State::forward).second, "{}: micro-batch {} goes forward twice", name,
             action.micro_batch);
     } else if (action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight) {
-      expect(action.kind == ActionKind::backward ? State::forward : State::input_part);
+      const bool alone = action.kind == ActionKind::backward || !has(action, Section::backward_input);
+      expect(alone ? State::forward : State::input_part);
       open.erase(key);
       trains = true;
     } else if (action.kind == ActionKind::backward_input) {
       expect(State::forward);
       open[key] = State::input_part;
+      if (!has(action, Section::backward_weight)) open.erase(key);
       trains = true;
     }
   }

@@ -5,6 +5,14 @@
 
 namespace trireme {
 
+LoaderOptions rows_of_rank(const RunSpec& spec, const Mesh& mesh, int rank, int64_t first_sample) {
+  const int64_t count = spec.batch.sequences / mesh.data_parallel();
+  return {.first_sample = first_sample,
+          .step_sequences = spec.batch.sequences,
+          .offset = mesh.data_parallel_index(rank) * count,
+          .count = count};
+}
+
 std::vector<BatchArrays> micro_batches(const Program& program, const StepBatch& rows, int64_t micro,
                                        int64_t seq_len) {
   const auto field = [&](const std::string& name) -> const std::vector<int32_t>& {

@@ -32,11 +32,12 @@ int64_t EvalSet::micro_batches() const { return eval_micro_batches(spec_, sequen
 EvalResult EvalSet::run(Engine& engine) const {
   const Timeline* timeline = find_timeline(engine.program(), "eval");
   const Mesh& mesh = engine.program().mesh;
-  CHECK(timeline != nullptr && timeline->micro_batches * mesh.ranks() == micro_batches(),
+  CHECK(timeline != nullptr && timeline->micro_batches * mesh.data_parallel() == micro_batches(),
         "the program evaluates another set");
   const auto count = static_cast<size_t>(timeline->micro_batches);
   const std::vector<BatchArrays> all = trireme::micro_batches(engine.program(), rows_, micro_, seq_len_);
-  engine.run(*timeline, std::span(all).subspan(static_cast<size_t>(engine.program().rank) * count, count));
+  const auto part = static_cast<size_t>(mesh.data_parallel_index(engine.program().rank));
+  engine.run(*timeline, std::span(all).subspan(part * count, count));
   double sums[2] = {0, 0};
   engine.read_buffer(engine.program().result, sums, sizeof sums);
   EvalResult result;

@@ -22,11 +22,11 @@ class EvalSet {
   EvalSet(const RunSpec& spec, std::optional<uint32_t> eot, const Tokenizer* tokenizer);
 
   int64_t sequences() const { return sequences_; }
-  int64_t micro_batches() const;  // of all ranks; filled up with rows that do not count
+  int64_t micro_batches() const;  // of all data-parallel ranks; filled up with rows that do not count
   const Dataset& data() const { return data_; }
 
-  // The engine's program must have an "eval" timeline of its rank's contiguous part of them; the ranks run
-  // together, and each gets the result of the whole set.
+  // The engine's program must have an "eval" timeline of its data-parallel rank's contiguous part of them;
+  // the ranks run together, and each gets the result of the whole set.
   EvalResult run(Engine& engine) const;
 
  private:

@@ -6,11 +6,11 @@
 
 namespace trireme {
 
-RankSetup::RankSetup(const RunSetup& run, const RankLink& link)
+RankSetup::RankSetup(const RunSetup& run, RankLink& link)
     : threads(link.threads()),
       compiled(link.leads() ? run.compiled : compile(run.spec, run.compile_options(link.rank()))),
       device(open_device(run.spec, threads)),
-      engine(compiled.program, *device, link.communicators()) {
+      engine(compiled.program, *device, link.connect(compiled.program)) {
   if (run.checkpoint)
     restore_state(engine, run.checkpoint->reader);
   else

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <thread>
 
 #include "train/machine.h"
 
 namespace trireme {
+
+constexpr int kControlChannel = -1;  // programs' channels begin at 0
 
 class RankTeam {
  public:
@@ -22,22 +25,25 @@ class RankTeam {
 };
 
 RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
-  const Mesh& mesh = team.options.mesh;
-  if (mesh.ranks() == 1) return;
-  for (int a = 0; a < kCommAxes; ++a)
-    axes_[static_cast<size_t>(a)] =
-        team.world.communicator(members_of(mesh, static_cast<CommAxis>(a), rank), rank, a);
-  control_ = team.world.communicator(members_of(mesh, CommAxis::dp, rank), rank, kCommAxes);
+  const int ranks = team.options.mesh.ranks();
+  if (ranks == 1) return;
+  std::vector<int> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  control_ = team.world.communicator(all, rank, kControlChannel);
 }
 
 int RankLink::threads() const {
   return std::max(1, team_.options.threads / static_cast<int>(team_.options.mesh.ranks()));
 }
 
-Communicators RankLink::communicators() const {
-  Communicators communicators{};
-  for (size_t a = 0; a < communicators.size(); ++a) communicators[a] = axes_[a].get();
-  return communicators;
+Communicators RankLink::connect(const Program& program) {
+  communicators_.clear();
+  groups_.clear();
+  for (const CommGroup& group : program.comms) {
+    groups_.push_back(team_.world.communicator(group.ranks, rank_, group.channel));
+    communicators_.push_back(groups_.back().get());
+  }
+  return communicators_;
 }
 
 double RankLink::sum(double value, std::string_view what) {

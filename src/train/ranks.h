@@ -1,7 +1,6 @@
 // The ranks of a run that are threads of this process: starts them, ties them together, brings all down when
 // one fails.
 #pragma once
-#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -28,7 +27,10 @@ class RankLink {
   int rank() const { return rank_; }
   bool leads() const { return rank_ == 0; }  // writes metrics, log and checkpoints
   int threads() const;                       // of this rank, at least 1
-  Communicators communicators() const;
+
+  // Communicators of the rank's program, in the order of its comms: as long as the link lives or until the
+  // next call. Every rank calls this for programs of one run.
+  Communicators connect(const Program& program);
 
   // Every rank calls these in the same order. The sum over ranks; exact for integers up to 2^53.
   double sum(double value, std::string_view what);
@@ -44,8 +46,9 @@ class RankLink {
  private:
   RankTeam& team_;
   int rank_;
-  std::array<std::unique_ptr<Communicator>, kCommAxes> axes_;
-  std::unique_ptr<Communicator> control_;
+  std::unique_ptr<Communicator> control_;              // over all ranks
+  std::vector<std::unique_ptr<Communicator>> groups_;  // by CommId
+  std::vector<Communicator*> communicators_;
 };
 
 // Runs body once per rank, each on a thread of its own (one rank: on this one), and returns the leader's

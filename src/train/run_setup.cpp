@@ -41,7 +41,8 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
       folder(run_folder(spec)),
       threads(thread_count(spec)),
       log(LogOptions{}),
-      mesh{static_cast<int32_t>(spec.parallel.dp_replicate), static_cast<int32_t>(spec.parallel.dp_shard)} {
+      mesh{.dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
+           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)} {
   open_data();
   compile_program();
   enter_folder(resume);
@@ -132,10 +133,11 @@ void RunSetup::describe() {
            spec.run.device == DeviceKind::null ? "null" : "cpu");
   if (mesh.ranks() > 1)
     log.info(
-        "{} ranks: dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per rank; the memory is each "
-        "rank's",
-        mesh.ranks(), mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero, spec.batch.lanes / mesh.ranks(),
-        spec.batch.lanes);
+        "{} ranks: pp {} x dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per data-parallel rank; "
+        "the "
+        "memory is rank 0's",
+        mesh.ranks(), mesh.pp, mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
+        spec.batch.lanes / mesh.data_parallel(), spec.batch.lanes);
   if (peak.flops_per_s > 0)
     log.info("MFU = {} FLOPs per token (6 N_matmul + 12 L H D T = {}) x tokens/s / {:.4g} FLOP/s ({})",
              static_cast<int64_t>(flops_per_token),

@@ -31,7 +31,7 @@ class Trainer {
         link_(link),
         spec_(setup.spec),
         signals_(signals),
-        loader_(*setup.data, rows_of(link.rank())),
+        loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
         skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {
     if (!link.leads()) return;
@@ -56,15 +56,6 @@ class Trainer {
   }
 
  private:
-  // Each rank has a contiguous part of every step's samples.
-  LoaderOptions rows_of(int rank) const {
-    const int64_t count = spec_.batch.sequences / data_parallel_ranks(spec_);
-    return {.first_sample = setup_.start.data_position,
-            .step_sequences = spec_.batch.sequences,
-            .offset = rank * count,
-            .count = count};
-  }
-
   // Every n steps and at the end; never when n is 0.
   bool wants(int64_t every) const {
     return every > 0 && (state_.step % every == 0 || state_.step == spec_.run.steps);
@@ -94,10 +85,11 @@ class Trainer {
     return result;
   }
 
-  // Of the whole step: loss and gradient are means over them.
+  // Of the whole step: loss and gradient are means over them. Each row once: all ranks of a pipeline have it.
   int64_t counted_tokens(const StepBatch& rows) {
     int64_t counted = 0;
-    for (const int64_t c : rows.counted) counted += c;
+    if (link_.rank() < setup_.mesh.data_parallel())
+      for (const int64_t c : rows.counted) counted += c;
     return static_cast<int64_t>(link_.sum(static_cast<double>(counted), "the start of a step"));
   }
 
@@ -155,7 +147,6 @@ class Trainer {
         "saving a checkpoint");
   }
 
-  // Ranks of the first copy of the model have all of it between them.
   void write_checkpoint(std::span<const Engine* const> engines) {
     const double start = seconds_now();
     recorder_->sync();
@@ -163,7 +154,7 @@ class Trainer {
     state_.counts[kSkippedInARow] = skipped_in_a_row_;
     state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
-    const GatheredState gathered = gather_state(engines.first(static_cast<size_t>(setup_.mesh.dp_shard)));
+    const GatheredState gathered = gather_state(engines, setup_.mesh);
     const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, gathered.pieces,
                                               {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
     last_save_s_ = seconds_now() - start;

@@ -39,7 +39,8 @@ constexpr std::array kStates = {NamedState{"params/", ParamState::master},
                                 NamedState{"moment2/", ParamState::moment2}};
 
 bool keeps_moments(const Program& program) {
-  return !program.groups.empty() && program.groups[0].moment1.valid();
+  return std::any_of(program.groups.begin(), program.groups.end(),
+                     [](const ParamGroup& group) { return group.moment1.valid(); });
 }
 
 int64_t elements_of(const Engine& engine, ParamId id) {
@@ -79,7 +80,10 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
   }
 }
 
-GatheredState gather_state(std::span<const Engine* const> engines) {
+GatheredState gather_state(std::span<const Engine* const> all, const Mesh& mesh) {
+  std::vector<const Engine*> engines;
+  for (int32_t rank = 0; rank < mesh.ranks(); ++rank)
+    if (mesh.data_parallel_index(rank) < mesh.dp_shard) engines.push_back(all[static_cast<size_t>(rank)]);
   GatheredState state;
   const std::vector<Param>& params = engines[0]->program().params;
   for (const NamedState& named : kStates)
@@ -103,7 +107,7 @@ GatheredState gather_state(std::span<const Engine* const> engines) {
 
 std::vector<TensorPiece> training_state(const Engine& engine) {
   const Engine* const engines[] = {&engine};
-  GatheredState state = gather_state(engines);
+  GatheredState state = gather_state(engines, {});
   CHECK(state.copies.empty(), "the engine holds a part of the state");
   return std::move(state.pieces);
 }

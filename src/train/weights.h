@@ -22,8 +22,9 @@ struct GatheredState {
   std::vector<TensorPiece> pieces;
   std::vector<std::vector<float>> copies;  // of those that are in more than one part
 };
-// engines: one per shard. Their timelines must not run meanwhile; valid until one of them runs.
-GatheredState gather_state(std::span<const Engine* const> engines);
+// engines: of all ranks of the mesh; the first copy of the model is taken, which its pipeline's ranks and
+// their shards have between them. Their timelines must not run meanwhile; valid until one of them runs.
+GatheredState gather_state(std::span<const Engine* const> engines, const Mesh& mesh);
 
 // Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program
 // keeps them. UserError when the checkpoint has other tensors or shapes.

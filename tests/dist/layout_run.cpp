@@ -53,9 +53,9 @@ std::vector<BatchArrays> arrays_of(const Program& program, const Rows& rows) {
   return batches;
 }
 
-std::map<std::string, std::vector<float>> state_of(std::span<const Engine* const> engines) {
+std::map<std::string, std::vector<float>> state_of(std::span<const Engine* const> engines, const Mesh& mesh) {
   std::map<std::string, std::vector<float>> state;
-  const GatheredState gathered = gather_state(engines);
+  const GatheredState gathered = gather_state(engines, mesh);
   for (const TensorPiece& piece : gathered.pieces) {
     std::vector<float>& values = state[piece.name];
     values.resize(piece.bytes.size() / sizeof(float));
@@ -79,19 +79,21 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
   const int64_t evals = eval_micro_batches(spec, kEvalSequences);
   const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = 1, .eval_micro_batches = evals});
   const auto device = make_cpu_device({.threads = 1});
-  Engine engine(compiled.program, *device, link.communicators());
+  Engine engine(compiled.program, *device, link.connect(compiled.program));
   if (from != nullptr)
     set_state(engine, from->state);
   else
     initialize_weights(engine, compiled.model, 7, 1);
   return link.guarded([&] {
-    const int64_t all = spec.batch.sequences, mine = all / data_parallel_ranks(spec);
+    const Mesh& mesh = compiled.program.mesh;
+    const int64_t all = spec.batch.sequences, mine = all / mesh.data_parallel();
+    const int64_t place = mesh.data_parallel_index(link.rank());
     for (int64_t step = steps.begin; step < steps.end; ++step) {
       if (steps.before) steps.before(link, engine, step);
-      const int64_t first = step * all + link.rank() * mine;
+      const int64_t first = step * all + place * mine;
       const Rows batch = rows(first, first + mine, INT64_MAX);
       const auto counted =
-          static_cast<int64_t>(link.sum(static_cast<double>(batch.counted), "counted tokens"));
+          static_cast<int64_t>(link.sum(static_cast<double>(batch.counted), "counted tokens")) / mesh.pp;
       const StepOutcome outcome = run_optimizer_step(engine, spec.optimizer, {1e-2, step + 1, counted},
                                                      arrays_of(compiled.program, batch));
       if (!link.leads()) continue;
@@ -99,17 +101,14 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
       trace.loss.push_back(outcome.loss);
       trace.grad_norm.push_back(outcome.grad_norm);
     }
-    const int64_t part = evals / data_parallel_ranks(spec), begin = 1'000'000 + link.rank() * part;
+    const int64_t part = evals / mesh.data_parallel(), begin = 1'000'000 + place * part;
     const Rows set = rows(begin, begin + part, 1'000'000 + kEvalSequences);
     engine.run(*find_timeline(compiled.program, "eval"), arrays_of(compiled.program, set));
     double sums[2] = {};
     engine.read_buffer(compiled.program.result, sums, sizeof sums);
     if (link.leads()) trace.eval_loss = sums[0];
     link.leader_does(
-        engine,
-        [&](std::span<const Engine* const> engines) {
-          trace.state = state_of(engines.first(static_cast<size_t>(spec.parallel.dp_shard)));
-        },
+        engine, [&](std::span<const Engine* const> engines) { trace.state = state_of(engines, mesh); },
         "the end");
     return 0;
   });
@@ -142,7 +141,8 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
 Trace run_layout(const RunForm& form, const Layout& layout, const Span& steps, const Trace* from) {
   const RunSpec spec = spec_of(form, layout);
   Trace trace;
-  const Mesh mesh{static_cast<int32_t>(layout.replicate), static_cast<int32_t>(layout.shard)};
+  const Mesh mesh{.dp_replicate = static_cast<int32_t>(layout.replicate),
+                  .dp_shard = static_cast<int32_t>(layout.shard)};
   run_ranks({.mesh = mesh, .timeout_s = 120, .threads = static_cast<int>(layout.ranks())},
             [&](RankLink& link) { return run_rank(link, spec, steps, from, trace); });
   return trace;

@@ -6,7 +6,10 @@
 namespace trireme {
 
 inline constexpr std::string_view kSmallProgram =
-    R"(program "a run" rank=3 dp_replicate=2 dp_shard=4 threads=2 batch_bytes=64 arena_bytes=4096 scalars=3 result=-1
+    R"(program "a run" rank=3 pp=2 dp_replicate=2 dp_shard=4 threads=2 batch_bytes=64 arena_bytes=4096 scalars=3 result=-1
+comm dp_shard channel=1 ranks=0,1,2,3
+comm dp_replicate channel=2 ranks=3,7
+comm 3>11 channel=4 ranks=3,11
 batch tokens i32[2,4] offset=0
 group embed elements=1024 shard=512+512 master=0 moment1=1 moment2=-1
 param embed.weight shape=8,16 group=0 offset=0 decay=1
@@ -37,7 +40,8 @@ timeline train micro_batches=2
 action load compute mb=0 batch=b4
 action forward compute unit=0 mb=0 workspace=b5 saved=b6 batch=b4 in=b2+0,b2+64 out=b3+0
 action backward_weight comm unit=0 mb=1 waits=0,1 held=b6 in_grad=b3+0 out_grad=b3+64
-action reduce_grad comm waits=1 transfers=reduce_scatter/dp_shard/f32/b0+0/b1+512/128,all_reduce/dp_replicate/f32/b1+512/b1+512/128
+action reduce_grad comm waits=1 transfers=reduce_scatter/0/f32/b0+0/b1+512/128,all_reduce/1/f32/b1+512/b1+512/128
+action send_act p2p mb=1 transfers=send/2/bf16/b3+64/_/8
 timeline eval micro_batches=0
 buffer embed/master master bytes=4096 offset=0 timeline=-1 first=-1 last=-1
 buffer embed/moment1 moment bytes=4096 offset=4096 timeline=-1 first=-1 last=-1
