@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/error.h"
 #include "lower/timeline_builder.h"
@@ -53,14 +52,16 @@ void TimelineBuilder::close_lane(const Addition& addition, size_t step) {
   while (lanes < slot.lanes) {
     const auto sibling = sums.done.find(first ^ lanes);
     if (sibling == sums.done.end() || sibling->second.first != lanes) break;
-    const auto [earlier, later] =
-        std::minmax(std::pair(first, sum), std::pair(sibling->first, sibling->second.second));
+    const BufferId other = sibling->second.second;
+    const bool second = sibling->first < first;
+    const BufferId earlier = second ? other : sum, later = second ? sum : other;
     add_action(ActionKind::combine_lanes,
                add_unit(group(slot.group).name + "/combine", combine_code(group(slot.group).elements),
-                        {{"earlier", {earlier.second, 0}}, {"later", {later.second, 0}}}),
+                        {{"earlier", {earlier, 0}}, {"later", {later, 0}}}),
                -1);
+    first = std::min(first, sibling->first);
+    sum = earlier;
     sums.done.erase(sibling);
-    std::tie(first, sum) = earlier;
     lanes *= 2;
   }
   sums.done[first] = {lanes, sum};
