@@ -3,7 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "schedule/draw.h"
+
 namespace trireme {
+
+std::string pipeline_text(const Schedule& schedule) {
+  if (schedule.placement.ranks == 1) return "";
+  return fmt::format(
+      "pipeline: {} ranks, {} stages, {} micro-batches; a forward is drawn as 1 unit, a backward as 2\n{}\n",
+      schedule.placement.ranks, schedule.placement.stages(), schedule.micro_batches, draw(schedule));
+}
 
 std::string timelines_text(const Program& program) {
   std::string text;

@@ -1,10 +1,15 @@
-// A Program's timelines for people: one line per action, with its unit, micro-batch and what it waits for.
+// What runs when, for people: the schedule of a whole pipeline as a drawing, and a Program's timelines with a
+// line per action: its unit, its micro-batch and what it waits for.
 #pragma once
 #include <string>
 
 #include "ir/program.h"
+#include "schedule/schedule.h"
 
 namespace trireme {
+
+// A title and the drawing of schedule/draw.h; "" where there is one rank.
+std::string pipeline_text(const Schedule& schedule);
 
 std::string timelines_text(const Program& program);
 

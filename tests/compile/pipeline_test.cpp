@@ -1,132 +1,143 @@
-// Programs of all ranks of a pipeline: together they do what one rank does, come to their end, and hold the
-// memory that the schedule's theory promises.
+// From config to schedule: every name of the catalog, files, and what is refused with which words.
+#include "compile/pipeline.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
+#include <chrono>
+#include <fstream>
+#include <iterator>
 
-#include "compile/specs.h"
-#include "ir/text.h"
-#include "lower/check_ranks.h"
+#include "base/error.h"
 #include "schedule/catalog.h"
+#include "schedule/check.h"
 
 namespace trireme {
 namespace {
 
-struct Layout {
-  std::string schedule;
-  int64_t pp = 2, virtual_stages = 1, layers = 6, micro_batches = 8, dp_shard = 1, zero = 0;
-  std::string family = "gpt2";
-};
+using testing::HasSubstr;
+using Keys = std::vector<std::string>;
 
-std::string name_of(const Layout& layout) {
-  return fmt::format("{} {} pp {} x {} layers {} mb {} dp_shard {} zero {}", layout.family, layout.schedule,
-                     layout.pp, layout.virtual_stages, layout.layers, layout.micro_batches, layout.dp_shard,
-                     layout.zero);
-}
-
-RunSpec spec_of(const Layout& l) {
+RunSpec with(const Keys& keys) {
   return parse_config(
-      fmt::format("[model]\nfamily = \"{}\"\nlayers = {}\nwidth = 32\nheads = 2\nvocab = 65\ncontext = 16\n"
-                  "[data]\ntrain = [\"unused.bin\"]\n"
-                  "[batch]\nsequences = {}\nmicro = 1\n[optimizer]\nlr = 1e-3\n"
-                  "[parallel]\npp = {}\nschedule = \"{}\"\nvirtual_stages = {}\ndp_shard = {}\nzero = {}\n"
-                  "[run]\nname = \"a run\"\nsteps = 10\n",
-                  l.family, l.layers, l.micro_batches * l.dp_shard, l.pp, l.schedule, l.virtual_stages, l.dp_shard,
-                  l.zero),
-      "layout");
+      "[model]\nfamily = \"gpt2\"\nlayers = 2\nwidth = 64\nheads = 4\nvocab = 257\ncontext = 32\n"
+      "[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 8\n[optimizer]\nlr = 1e-3\n"
+      "[run]\nname = \"a run\"\nsteps = 10\n",
+      "a.toml", keys);
 }
 
-std::vector<Program> programs_of(const Layout& layout) {
-  const RunSpec spec = spec_of(layout);
-  std::vector<Program> programs;
-  for (int rank = 0; rank < layout.pp * layout.dp_shard; ++rank)
-    programs.push_back(compile(spec, {.rank = rank, .eval_micro_batches = spec.batch.lanes * 2}).program);
-  return programs;
+std::string error(const Keys& keys) {
+  try {
+    make_pipeline(with(keys));
+  } catch (const UserError& failure) {
+    return failure.what();
+  }
+  return "no error";
 }
 
-std::vector<Layout> all_layouts() {
-  std::vector<Layout> layouts;
-  for (const ScheduleDef& def : schedules())
-    for (const int64_t pp : {2, 4}) {
-      const auto stages = std::max<int64_t>(def.least_stages_per_rank, 1);
-      layouts.push_back({.schedule = std::string(def.name), .pp = pp, .virtual_stages = stages});
-      layouts.push_back(
-          {.schedule = std::string(def.name), .pp = pp, .virtual_stages = stages, .family = "llama"});
-      layouts.push_back({.schedule = std::string(def.name),
-                         .pp = pp,
-                         .virtual_stages = stages,
-                         .dp_shard = 2,
-                         .zero = pp == 2 ? 2 : 1});
-      layouts.push_back(
-          {.schedule = std::string(def.name), .pp = pp, .virtual_stages = stages, .dp_shard = 2, .zero = 3});
-    }
-  layouts.push_back({.schedule = "1f1b", .pp = 3, .layers = 5});
-  layouts.push_back({.schedule = "interleaved", .pp = 2, .virtual_stages = 4, .layers = 7});
-  return layouts;
-}
+const std::string kGoldens = TRIREME_SOURCE_DIR "/tests/golden/schedule/";
 
-TEST(Pipeline, RanksComeToTheirEndTogether) {
-  for (const Layout& layout : all_layouts()) {
-    SCOPED_TRACE(name_of(layout));
-    EXPECT_EQ(find_rank_fault(programs_of(layout)), "");
+// The config's own list of names, and the defaults that it derives from them, are the catalog's.
+TEST(Pipeline, ConfigAndCatalogAgree) {
+  const auto names = names_of_values(PipelineSchedule{});
+  ASSERT_EQ(names.size(), schedules().size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    SCOPED_TRACE(names[i]);
+    const ScheduleDef& def = schedules()[i];
+    EXPECT_EQ(names[i], def.name);
+    const RunSpec spec = with({"parallel.pp=4", fmt::format("parallel.schedule={}", def.name)});
+    EXPECT_EQ(spec.parallel.virtual_stages, def.least_stages_per_rank);
+    const Schedule schedule = make_pipeline(spec).training;
+    EXPECT_EQ(schedule, make_schedule(def.name, {4, def.least_stages_per_rank, 8}));
+    EXPECT_EQ(find_sum_fault(schedule, static_cast<int32_t>(spec.batch.lanes)), "");
   }
 }
 
-TEST(Pipeline, EveryBlockRunsEveryMicroBatchOnce) {
-  for (const Layout& layout : all_layouts()) {
-    SCOPED_TRACE(name_of(layout));
-    std::map<std::string, std::multiset<int>> forward;
-    for (const Program& program : programs_of(layout)) {
-      if (program.rank % layout.dp_shard != 0) continue;
-      for (const Action& action : find_timeline(program, "train")->actions)
-        if (action.kind == ActionKind::forward) forward[program.unit(action.unit).name].insert(action.micro_batch);
-    }
-    EXPECT_EQ(forward.size(), static_cast<size_t>(layout.layers) + 2);
-    for (const auto& [block, micro_batches] : forward) {
-      EXPECT_EQ(micro_batches.size(), static_cast<size_t>(layout.micro_batches)) << block;
-      EXPECT_EQ(std::set(micro_batches.begin(), micro_batches.end()).size(), micro_batches.size()) << block;
-    }
-  }
+TEST(Pipeline, OneRankAccumulates) {
+  const Schedule schedule = make_pipeline(with({"batch.sequences=3"})).training;
+  EXPECT_EQ(to_text(schedule.table), "0F0 0B0 0F1 0B1 0F2 0B2\n");
+  EXPECT_EQ(schedule.placement.ranks, 1);
+  EXPECT_EQ(schedule.micro_batches, 3);
+  EXPECT_EQ(find_fault(schedule, ScheduleUse::training), "");
 }
 
-TEST(Pipeline, ProgramsParseBackEqual) {
-  for (const char* schedule : {"1f1b", "zbv", "dualpipe"})
-    for (const Program& program :
-         programs_of({.schedule = schedule, .virtual_stages = schedule == std::string("zbv") ? 2 : 1}))
-      EXPECT_TRUE(parse_program(to_text(program)) == program) << schedule;
+// Micro-batches are those of one data-parallel rank.
+TEST(Pipeline, MicroBatchesArePerDataParallelRank) {
+  EXPECT_EQ(make_pipeline(with({"parallel.pp=2", "parallel.dp_shard=4"})).training.micro_batches, 2);
 }
 
-// Saved activations alive at once, in units of one micro-batch on one stage.
-TEST(Pipeline, ActivationsInFlight) {
-  const auto most_saved = [](const Program& program) {
-    std::map<int32_t, int> change;  // by action: saved buffers of one layer that begin or end
-    for (const Buffer& buffer : program.memory.buffers)
-      if (buffer.cls == BufferClass::saved && buffer.timeline == 0 && buffer.name.starts_with("layers.")) {
-        ++change[buffer.first.index];
-        --change[buffer.last.index + 1];
-      }
-    int alive = 0, most = 0;
-    for (const auto& [action, by] : change) most = std::max(most, alive += by);
-    return most;
+TEST(Pipeline, Refused) {
+  const auto error_of = [](Keys more, const char* schedule) {
+    more.push_back(fmt::format("parallel.schedule={}", schedule));
+    return error(more);
   };
-  // One layer per stage: 4 stages, 8 micro-batches.
-  const auto programs = [](const char* schedule) {
-    RunSpec spec = spec_of({.schedule = schedule, .pp = 4, .layers = 4});
-    spec.parallel.stages = {1, 1, 1, 1};
-    std::vector<int> most;
-    for (int rank = 0; rank < 4; ++rank) most.push_back(0);
-    return std::pair(spec, most);
-  };
-  auto [gpipe, most] = programs("gpipe");
-  for (int rank = 0; rank < 4; ++rank)
-    EXPECT_EQ(most_saved(compile(gpipe, {.rank = rank}).program), 8) << rank;
-  auto [one, none] = programs("1f1b");
-  for (int rank = 0; rank < 4; ++rank)
-    EXPECT_EQ(most_saved(compile(one, {.rank = rank}).program), 4 - rank) << rank;
-  auto [dual, no] = programs("dualpipe");
-  for (int rank = 0; rank < 4; ++rank)
-    EXPECT_LE(most_saved(compile(dual, {.rank = rank}).program), 4 + 1) << rank;
+  EXPECT_EQ(error_of({"parallel.pp=3"}, "dualpipe"),
+            "parallel.pp = 3 does not suit parallel.schedule = \"dualpipe\", which needs a multiple of 2; "
+            "the least "
+            "that works is 4");
+  EXPECT_EQ(error_of({"parallel.pp=8"}, "dualpipe"),
+            "parallel.schedule = \"dualpipe\" cannot run 8 micro-batches per step: it needs at least 16 for "
+            "parallel.pp = 8; the least that works is 16, so raise batch.sequences or lower batch.micro");
+  EXPECT_EQ(
+      error_of({"parallel.pp=2", "batch.sequences=7"}, "dualpipe"),
+      "parallel.schedule = \"dualpipe\" cannot run 7 micro-batches per step: it needs a multiple of 2; the "
+      "least that works is 8, so raise batch.sequences or lower batch.micro");
+  EXPECT_EQ(error_of({"parallel.pp=2", "parallel.virtual_stages=2"}, "1f1b"),
+            "parallel.virtual_stages = 2 does not suit parallel.schedule = \"1f1b\", which needs 1");
+  EXPECT_EQ(
+      error_of({"parallel.pp=2", "parallel.virtual_stages=1"}, "interleaved"),
+      "parallel.virtual_stages = 1 does not suit parallel.schedule = \"interleaved\", which needs 2 or more");
+  EXPECT_EQ(error_of({"parallel.pp=2", "parallel.dp_shard=2", "batch.lanes=2"}, "dualpipe"),
+            "batch.lanes = 2 does not suit parallel.schedule = \"dualpipe\", whose 2 copies of a stage each "
+            "sum a part "
+            "of the micro-batches: it must be a multiple of 2 x the 2 data-parallel ranks; use 4");
+}
+
+Keys with_file(const std::string& file, Keys keys = {}) {
+  keys.insert(keys.end(), {"parallel.pp=4", "parallel.schedule_file=" + kGoldens + file});
+  return keys;
+}
+
+TEST(Pipeline, FromFiles) {
+  EXPECT_EQ(make_pipeline(with(with_file("1f1b.txt"))).training, make_schedule("1f1b", {4, 1, 8}));
+  EXPECT_EQ(make_pipeline(with(with_file("torch_zbv.csv"))).training, make_schedule("zbv", {4, 2, 8}));
+  EXPECT_EQ(make_pipeline(with(with_file("dualpipe.txt", {"batch.lanes=2"}))).training,
+            make_schedule("dualpipe", {4, 1, 8}));
+}
+
+TEST(Pipeline, FilesAreRefused) {
+  const std::string name = "parallel.schedule_file = \"" + kGoldens;
+  EXPECT_EQ(error(with_file("1f1b.txt", {"batch.sequences=16"})),
+            name +
+                "1f1b.txt\" is for 8 micro-batches per step but the run has 16; change the file, "
+                "batch.sequences or batch.micro");
+  EXPECT_EQ(
+      error(with_file("interleaved.txt", {"parallel.virtual_stages=1"})),
+      name +
+          "interleaved.txt\" has 8 stages but parallel.pp = 4 x parallel.virtual_stages = 1 are 4; make "
+          "them equal");
+  EXPECT_EQ(
+      error(with_file("dualpipe.txt")),
+      "batch.lanes = 1 does not suit " + name +
+          "dualpipe.txt\", whose 2 copies of a stage each sum a part of the micro-batches: it must be a "
+          "multiple of 2 x the 1 data-parallel ranks; use 2");
+  EXPECT_EQ(
+      error(with_file("torch_looped_bfs.csv")),
+      name +
+          "torch_looped_bfs.csv\" sums gradients in another order than one rank would with batch.lanes = 1: "
+          "rank 0 step 17 (4B6): adds to the gradient after micro-batch 7; let each stage go back through "
+          "the micro-batches of a lane from the first to the last");
+  EXPECT_EQ(error(with_file("torch_looped_bfs.csv", {"batch.lanes=8"})), "no error");
+  const RunSpec gone = with(with_file("none.txt"));
+  EXPECT_THROW(make_pipeline(gone), EnvError);
+}
+
+TEST(Pipeline, LargeOnesAreProvenQuickly) {
+  const RunSpec spec = with({"parallel.pp=16", "parallel.schedule=interleaved", "parallel.virtual_stages=6",
+                             "batch.sequences=128"});
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(make_pipeline(spec).training.placement.stages(), 96);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0.3);
 }
 
 }  // namespace
