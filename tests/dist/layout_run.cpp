@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "compile/compile.h"
 #include "device/cpu/cpu_device.h"
+#include "train/gather.h"
 #include "train/optimizer_step.h"
 #include "train/ranks.h"
 #include "train/weights.h"
@@ -53,9 +54,8 @@ std::vector<BatchArrays> arrays_of(const Program& program, const Rows& rows) {
   return batches;
 }
 
-std::map<std::string, std::vector<float>> state_of(std::span<const Engine* const> engines, const Mesh& mesh) {
+std::map<std::string, std::vector<float>> copy_of(const GatheredState& gathered) {
   std::map<std::string, std::vector<float>> state;
-  const GatheredState gathered = gather_state(engines, mesh);
   for (const TensorPiece& piece : gathered.pieces) {
     std::vector<float>& values = state[piece.name];
     values.resize(piece.bytes.size() / sizeof(float));
@@ -107,9 +107,9 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
     double sums[2] = {};
     engine.read_buffer(compiled.program.result, sums, sizeof sums);
     if (link.leads()) trace.eval_loss = sums[0];
-    link.leader_does(
-        engine, [&](std::span<const Engine* const> engines) { trace.state = state_of(engines, mesh); },
-        "the end");
+    const GatheredState gathered = gather_state(link, engine, "the end");
+    if (link.leads()) trace.state = copy_of(gathered);
+    link.meet("the end");
     return 0;
   });
 }
