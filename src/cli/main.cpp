@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "base/ending.h"
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "cli/command.h"
@@ -55,15 +55,10 @@ int run(int argc, char** argv) {
   }
   try {
     return action();
-  } catch (const UserError& error) {
-    std::fprintf(stderr, "trireme: %s\n", error.what());
-    return kUserMistake;
-  } catch (const EnvError& error) {
-    std::fprintf(stderr, "trireme: %s\n", error.what());
-    return kEnvironment;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "trireme: out of memory: lower batch.micro, data.seq_len or the model's size\n");
-    return kEnvironment;
+  } catch (...) {
+    const Ending ending = ending_of(std::current_exception());
+    report(ending);
+    return ending.exit_code;
   }
 }
 

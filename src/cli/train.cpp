@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/launcher.h"
 #include "cli/overrides.h"
 
 namespace trireme::cli {
@@ -54,7 +55,12 @@ void add_train(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber);
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
   command->callback([options, &action] {
-    action = [options] { return train(load(*options), resume_choice(options->resume)); };
+    action = [options] {
+      const ProcessPlace place = process_place();
+      const ResumeChoice resume = resume_choice(options->resume);
+      if (place.processes == 1) return train(load(*options), resume);
+      return train_on_processes([options] { return load(*options); }, resume, place);
+    };
   });
 }
 

@@ -17,16 +17,19 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/ending.h"
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "comm/pieces.h"
 
 namespace trireme {
 
-// Exit code 3. The message names the ranks, the call that waited for them and how long it waited.
+// The message names the ranks, the call that waited for them and how long it waited.
 struct PeerFailed : EnvError {
-  PeerFailed(std::vector<int> failed, const std::string& message)
-      : EnvError(message), ranks(std::move(failed)) {}
+  PeerFailed(std::vector<int> failed, const std::string& message, int code = kEnvironment)
+      : EnvError(message), ranks(std::move(failed)), exit_code(code) {}
   std::vector<int> ranks;  // of the world
+  int exit_code;           // that of what the first of them met
 };
 
 struct Send {

@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
+
 namespace trireme {
 
 struct FailureReport {
   std::vector<int> ranks;  // of the world
   std::string message;     // reads on after "rank 3: "
+  int exit_code = kEnvironment;
 };
 
 class Failure {

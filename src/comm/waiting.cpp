@@ -79,9 +79,11 @@ bool Waiting::may_go_on() const {
   patience_.failure->listen();
   if (patience_.failure->happened()) {
     const FailureReport report = patience_.failure->first();
-    throw PeerFailed(report.ranks, fmt::format("{} failed: {} (rank {} had waited {:.1f} s in {} of {})",
-                                               ranks_text(report.ranks), report.message, patience_.me,
-                                               waited_s(), call_, what_));
+    throw PeerFailed(
+        report.ranks,
+        fmt::format("{} failed: {} (rank {} had waited {:.1f} s in {} of {})", ranks_text(report.ranks),
+                    report.message, patience_.me, waited_s(), call_, what_),
+        report.exit_code);
   }
   return waited_s() < patience_.timeout_s;
 }

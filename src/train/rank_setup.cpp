@@ -1,4 +1,4 @@
-// The leader's program is compiled already, for the log.
+// The program of the first rank is compiled already, with the run's setup.
 #include "train/rank_setup.h"
 
 #include "train/machine.h"
@@ -8,7 +8,8 @@ namespace trireme {
 
 RankSetup::RankSetup(const RunSetup& run, RankLink& link)
     : threads(link.threads()),
-      compiled(link.leads() ? run.compiled : compile(run.spec, run.compile_options(link.rank()))),
+      compiled(link.rank() == run.here.first ? run.compiled
+                                             : compile(run.spec, run.compile_options(link.rank()))),
       device(open_device(run.spec, threads)),
       engine(compiled.program, *device, link.connect(compiled.program)) {
   if (run.checkpoint)

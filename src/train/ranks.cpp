@@ -6,6 +6,9 @@
 #include <numeric>
 #include <thread>
 
+#include "base/ending.h"
+#include "base/exit_code.h"
+#include "comm/local/local_world.h"
 #include "train/machine.h"
 
 namespace trireme {
@@ -14,14 +17,16 @@ constexpr int kControlChannel = -1;  // programs' channels begin at 0
 
 class RankTeam {
  public:
-  explicit RankTeam(const TeamOptions& team_options)
+  RankTeam(const TeamOptions& team_options, World& team_world, const RanksHere& ranks_here)
       : options(team_options),
-        world({.ranks = options.mesh.ranks(), .timeout_s = options.timeout_s}),
+        world(team_world),
+        here(ranks_here),
         engines(static_cast<size_t>(options.mesh.ranks())) {}
 
   TeamOptions options;
-  LocalWorld world;
-  std::vector<const Engine*> engines;  // by rank, while the leader looks at them
+  World& world;
+  RanksHere here;
+  std::vector<const Engine*> engines;  // by rank, while others look at them
 };
 
 RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
@@ -32,9 +37,9 @@ RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
   control_ = team.world.communicator(all, rank, kControlChannel);
 }
 
-int RankLink::threads() const {
-  return std::max(1, team_.options.threads / static_cast<int>(team_.options.mesh.ranks()));
-}
+int RankLink::threads() const { return std::max(1, team_.options.threads / team_.here.count); }
+
+int RankLink::ranks_per_process() const { return team_.here.count; }
 
 Communicators RankLink::connect(const Program& program) {
   communicators_.clear();
@@ -56,24 +61,24 @@ int64_t RankLink::from_leader(int64_t value, std::string_view what) {
   return value;
 }
 
-void RankLink::leader_does(const Engine& mine,
-                           const std::function<void(std::span<const Engine* const>)>& work,
-                           std::string_view what) {
+void RankLink::meet(std::string_view what) {
+  if (control_) control_->barrier(what);
+}
+
+std::span<const Engine* const> RankLink::show(const Engine& mine, std::string_view what) {
   team_.engines[static_cast<size_t>(rank_)] = &mine;
-  if (control_) control_->barrier(what);
-  if (leads()) work(team_.engines);
-  if (control_) control_->barrier(what);
+  meet(what);
+  return team_.engines;
 }
 
 namespace {
 
-std::string message_of(const std::exception_ptr& failure) {
+// Any exception, as the other ranks hear of it.
+Ending told(const std::exception_ptr& failure) {
   try {
-    std::rethrow_exception(failure);
-  } catch (const std::bad_alloc&) {
-    return "out of memory";
+    return ending_of(failure);
   } catch (const std::exception& error) {
-    return error.what();
+    return {kEnvironment, error.what()};
   }
 }
 
@@ -103,38 +108,44 @@ int RankLink::guarded(const std::function<int()>& work) {
   try {
     return work();
   } catch (...) {
-    team_.world.fail(rank_, message_of(std::current_exception()));
+    team_.world.fail(rank_, told(std::current_exception()));
     throw;
   }
 }
 
-int run_ranks(const TeamOptions& options, const std::function<int(RankLink&)>& body) {
-  RankTeam team(options);
-  const int ranks = options.mesh.ranks();
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
+int run_ranks(const TeamOptions& options, World& world, const RanksHere& here,
+              const std::function<int(RankLink&)>& body) {
+  RankTeam team(options, world, here);
+  std::vector<std::exception_ptr> failures(static_cast<size_t>(here.count));
   int result = 0;
-  const auto run = [&](int rank) {
+  const auto run = [&](int place) {
     try {
-      RankLink link(team, rank);
+      RankLink link(team, here.first + place);
       const int code = link.guarded([&] { return body(link); });
-      if (link.leads()) result = code;
+      if (place == 0) result = code;
     } catch (...) {
-      failures[static_cast<size_t>(rank)] = std::current_exception();
+      failures[static_cast<size_t>(place)] = std::current_exception();
     }
   };
-  if (ranks == 1) {
+  const bool whole = here.count == options.mesh.ranks();
+  if (here.count == 1) {
     run(0);
   } else {
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        keep_to_share_of_cores({.rank = rank, .ranks = ranks, .threads = options.threads});
-        run(rank);
+    for (int place = 0; place < here.count; ++place)
+      threads.emplace_back([&, place] {
+        if (whole) keep_to_share_of_cores({.rank = place, .ranks = here.count, .threads = options.threads});
+        run(place);
       });
     for (std::thread& thread : threads) thread.join();
   }
   rethrow_first(failures);
   return result;
+}
+
+int run_ranks(const TeamOptions& options, const std::function<int(RankLink&)>& body) {
+  LocalWorld world({.ranks = options.mesh.ranks(), .timeout_s = options.timeout_s});
+  return run_ranks(options, world, {0, options.mesh.ranks()}, body);
 }
 
 }  // namespace trireme

@@ -36,15 +36,22 @@ std::string parameter_names(const Model& model, Decayed decayed) {
 
 }  // namespace
 
-RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
+RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const LogOptions& log_options)
     : spec(run_spec),
+      here(ranks_here),
       folder(run_folder(spec)),
       threads(thread_count(spec)),
-      log(LogOptions{}),
-      mesh{.dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
-           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)} {
+      log(log_options),
+      mesh{.pp = static_cast<int32_t>(spec.parallel.pp),
+           .dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
+           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)},
+      traces(folder.traces(), here) {
   open_data();
   compile_program();
+}
+
+RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const RanksHere& ranks_here)
+    : RunSetup(run_spec, ranks_here, LogOptions{}) {
   enter_folder(resume);
   peak = peak_flops(spec, threads);
   checkpoints = open_directory_store(folder.checkpoints());
@@ -52,6 +59,16 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume)
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
+  if (is_done())
+    log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on", folder.path,
+             start.step, spec.run.steps);
+}
+
+RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)
+    : RunSetup(run_spec, ranks_here, LogOptions{.terminal = nullptr}) {
+  if (from.empty()) return;
+  checkpoint = open_checkpoint(from, threads, log);
+  start = checkpoint->reader.meta();
 }
 
 void RunSetup::open_data() {
@@ -68,20 +85,20 @@ void RunSetup::open_data() {
 CompileOptions RunSetup::compile_options(int rank) const {
   CompileOptions options;
   options.rank = rank;
-  options.threads = std::max(1, threads / static_cast<int>(mesh.ranks()));
+  options.threads = std::max(1, threads / here.count);
   options.eval_micro_batches = eval_set ? eval_set->micro_batches() : 0;
   return options;
 }
 
 void RunSetup::compile_program() {
-  compiled = compile(spec, compile_options(0));
-  if (mesh.ranks() > 1) check_memory();
+  compiled = compile(spec, compile_options(here.first));
+  if (here.count > 1) check_memory();
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
 }
 
 // One arena is held against the machine when it is allocated; together they are here.
 void RunSetup::check_memory() const {
-  const int64_t arena = compiled.program.memory.arena_bytes, ranks = mesh.ranks(), machine = machine_bytes();
+  const int64_t arena = compiled.program.memory.arena_bytes, ranks = here.count, machine = machine_bytes();
   if (spec.run.device == DeviceKind::null || machine == 0 || arena <= machine / ranks) return;
   fail_env(
       "the plan needs {:.2f} GB on each of {} ranks, this machine has {:.2f} GB of memory: raise "

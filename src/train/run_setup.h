@@ -1,5 +1,6 @@
-// Everything a training run stands on, all ranks together, made in the order in which a mistake is cheapest
-// to find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is rank_setup.h.
+// Everything a training run stands on, all ranks of a process together, made in the order in which a mistake
+// is cheapest to find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is
+// rank_setup.h.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,8 +11,10 @@
 #include "obs/log.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
+#include "train/ranks.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
+#include "train/step_trace.h"
 
 namespace trireme {
 
@@ -20,29 +23,38 @@ inline constexpr const char* kSkippedInARow = "skipped_in_a_row";  // NaN or Inf
 inline constexpr const char* kEpochWindows = "epoch_windows";      // Dataset::samples_per_epoch of data.train
 
 struct RunSetup {
-  // Opens the data, compiles, and only then makes and locks the run's folder: a mistake that shows before
-  // leaves nothing behind. Then writes config.toml and says in the log what will run.
-  RunSetup(const RunSpec& spec, const ResumeChoice& resume);
+  // For the process of rank 0. Opens the data, compiles, and only then makes and locks the run's folder: a
+  // mistake that shows before leaves nothing behind. Then writes config.toml and says in the log what will
+  // run.
+  RunSetup(const RunSpec& spec, const ResumeChoice& resume, const RanksHere& here);
+  // For another process of the run: goes on from the checkpoint that rank 0 has chosen ("": from the
+  // beginning), writes nothing and says nothing.
+  RunSetup(const RunSpec& spec, const std::string& checkpoint, const RanksHere& here);
 
   const RunSpec& spec;
+  RanksHere here;
   RunFolder folder;
-  int threads;  // of all ranks together
+  int threads;  // of all ranks of this process together
   std::optional<RunLock> lock;
   Log log;  // to the run's file as well once the folder is locked
   std::optional<Tokenizer> tokenizer;
   std::optional<Dataset> data;
   std::optional<EvalSet> eval_set;
   Mesh mesh;
-  Compiled compiled;  // rank 0's program
+  Compiled compiled;  // the program of the first rank here
   std::unique_ptr<ByteStore> checkpoints;
+  StepTraces traces;                         // of the ranks here
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
   CheckpointMeta start;                      // where the run goes on; all 0 for a new one
   double flops_per_token = 0;
   Peak peak;
 
   CompileOptions compile_options(int rank) const;
+  // The run has all its steps: nothing is left to train.
+  bool is_done() const { return start.step >= spec.run.steps; }
 
  private:
+  RunSetup(const RunSpec& spec, const RanksHere& here, const LogOptions& log_options);
   void open_data();
   void compile_program();
   void check_memory() const;

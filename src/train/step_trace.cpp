@@ -62,7 +62,7 @@ void StepTraces::add(int64_t step, RankTrace trace) {
   ByRank& ranks = open_[step];
   const int32_t rank = trace.step.rank;
   ranks[rank] = std::move(trace);
-  if (ranks.size() < static_cast<size_t>(ranks_.count)) return;
+  if (ranks.size() < static_cast<size_t>(here_.count)) return;
   write(step, ranks);
   open_.erase(step);
 }
@@ -70,7 +70,7 @@ void StepTraces::add(int64_t step, RankTrace trace) {
 void StepTraces::write(int64_t step, const ByRank& ranks) const {
   double origin_s = ranks.begin()->second.step.start_s;
   for (const auto& [rank, trace] : ranks) origin_s = std::min(origin_s, trace.step.start_s);
-  const std::string part = ranks_.first == 0 ? "" : fmt::format(".rank-{}", ranks_.first);
+  const std::string part = here_.first == 0 ? "" : fmt::format(".rank-{}", here_.first);
   TraceWriter writer(fmt::format("{}/step-{:08}{}.json", folder_, step, part));
   for (const auto& [rank, trace] : ranks) {
     writer.name_rank(rank, fmt::format("rank {}", rank));

@@ -11,13 +11,9 @@
 
 #include "engine/engine.h"
 #include "obs/trace.h"
+#include "train/ranks.h"
 
 namespace trireme {
-
-// Consecutive ranks of the run.
-struct RankRange {
-  int32_t first = 0, count = 1;
-};
 
 struct TracedStep {
   int32_t rank = 0;
@@ -38,9 +34,9 @@ RankTrace trace_of(const Program& program, const Timeline& timeline, const Trace
 
 class StepTraces {
  public:
-  // `ranks` are those of this process. Files are FOLDER/step-00000005.json where rank 0 is among them, else
-  // FOLDER/step-00000005.rank-8.json after the first of them.
-  StepTraces(std::string folder, RankRange ranks) : folder_(std::move(folder)), ranks_(ranks) {}
+  // Files are FOLDER/step-00000005.json where rank 0 is in this process, else
+  // FOLDER/step-00000005.rank-8.json after the first that is.
+  StepTraces(std::string folder, const RanksHere& here) : folder_(std::move(folder)), here_(here) {}
 
   // Any thread; each rank once per step. EnvError when the file cannot be written.
   void add(int64_t step, RankTrace trace);
@@ -50,7 +46,7 @@ class StepTraces {
   void write(int64_t step, const ByRank& ranks) const;
 
   std::string folder_;
-  RankRange ranks_;
+  RanksHere here_;
   std::mutex mutex_;
   std::map<int64_t, ByRank> open_;  // by step: those that some ranks have still to hand in
 };

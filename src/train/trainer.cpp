@@ -11,15 +11,12 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "train/batches.h"
+#include "train/gather.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
 #include "train/rank_setup.h"
-#include "train/ranks.h"
 #include "train/recorder.h"
-#include "train/run_setup.h"
 #include "train/sample_log.h"
-#include "train/step_trace.h"
-#include "train/stop_signals.h"
 #include "train/weights.h"
 
 namespace trireme {
@@ -27,13 +24,12 @@ namespace {
 
 class Trainer {
  public:
-  Trainer(RunSetup& setup, RankSetup& mine, RankLink& link, const StopSignals& signals, StepTraces& traces)
+  Trainer(RunSetup& setup, RankSetup& mine, RankLink& link, const StopSignals& signals)
       : setup_(setup),
         mine_(mine),
         link_(link),
         spec_(setup.spec),
         signals_(signals),
-        traces_(traces),
         loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
         skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {
@@ -50,10 +46,10 @@ class Trainer {
       // The line stands before the checkpoint does: a run that is killed between them lacks no step.
       if (recorder_) recorder_->write(result);
       check_skipped();
-      const auto stop = static_cast<int>(link_.from_leader(signals_.stop_requested(), "the end of a step"));
+      const bool stop = link_.sum(signals_.stop_requested() != 0 ? 1 : 0, "the end of a step") > 0;
       const bool last = state_.step == spec_.run.steps;
-      if (wants(spec_.checkpoint.every_steps) || last || stop != 0) save();
-      if (stop != 0 && !last) return stopped(stop);
+      if (wants(spec_.checkpoint.every_steps) || last || stop) save();
+      if (stop && !last) return stopped();
     }
     return finish();
   }
@@ -113,8 +109,8 @@ class Trainer {
 
   void trace(const TracedStep& step) {
     const Program& program = mine_.compiled.program;
-    traces_.add(state_.step + 1,
-                trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
+    setup_.traces.add(state_.step + 1,
+                      trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
   }
 
   // A step whose gradient is NaN or Inf changed nothing.
@@ -156,19 +152,19 @@ class Trainer {
 
   void save() {
     if (!computes()) return;
-    link_.leader_does(
-        mine_.engine, [this](std::span<const Engine* const> engines) { write_checkpoint(engines); },
-        "saving a checkpoint");
+    constexpr const char* kSaving = "saving a checkpoint";
+    const double start = seconds_now();
+    const GatheredState state = gather_state(link_, mine_.engine, kSaving);
+    if (link_.leads()) write_checkpoint(state, start);
+    link_.meet(kSaving);
   }
 
-  void write_checkpoint(std::span<const Engine* const> engines) {
-    const double start = seconds_now();
+  void write_checkpoint(const GatheredState& gathered, double start) {
     recorder_->sync();
     sample_log_->sync();
     state_.counts[kSkippedInARow] = skipped_in_a_row_;
     state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
-    const GatheredState gathered = gather_state(engines, setup_.mesh);
     const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, gathered.pieces,
                                               {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
     last_save_s_ = seconds_now() - start;
@@ -178,11 +174,13 @@ class Trainer {
     if (report.removal_error) setup_.log.warn("{}", *report.removal_error);
   }
 
-  int stopped(int signal) {
+  int stopped() {
     if (!link_.leads()) return kStoppedAndSaved;
     recorder_->finish();
-    setup_.log.info("stopped by signal {} after step {}; the next start goes on from there (--resume auto)",
-                    signal, state_.step);
+    const int signal = signals_.stop_requested();
+    setup_.log.info("stopped by {} after step {}; the next start goes on from there (--resume auto)",
+                    signal != 0 ? fmt::format("signal {}", signal) : "a signal to another process",
+                    state_.step);
     return kStoppedAndSaved;
   }
 
@@ -205,7 +203,6 @@ class Trainer {
   RankLink& link_;
   const RunSpec& spec_;
   const StopSignals& signals_;
-  StepTraces& traces_;
   Loader loader_;
   std::optional<Recorder> recorder_;  // the leader's
   std::optional<SampleLog> sample_log_;
@@ -216,21 +213,18 @@ class Trainer {
 
 }  // namespace
 
+int train_rank(RunSetup& setup, RankLink& link, const StopSignals& signals) {
+  RankSetup mine(setup, link);
+  Trainer trainer(setup, mine, link, signals);
+  return link.guarded([&] { return trainer.run(); });
+}
+
 int train(const RunSpec& spec, const ResumeChoice& resume) {
   const StopSignals signals;
-  RunSetup setup(spec, resume);
-  if (setup.start.step >= spec.run.steps) {
-    setup.log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on",
-                   setup.folder.path, setup.start.step, spec.run.steps);
-    return kDone;
-  }
+  RunSetup setup(spec, resume, {0, static_cast<int>(all_ranks(spec))});
+  if (setup.is_done()) return kDone;
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
-  StepTraces traces(setup.folder.traces(), {.first = 0, .count = setup.mesh.ranks()});
-  return run_ranks(team, [&](RankLink& link) {
-    RankSetup mine(setup, link);
-    Trainer trainer(setup, mine, link, signals, traces);
-    return link.guarded([&] { return trainer.run(); });
-  });
+  return run_ranks(team, [&](RankLink& link) { return train_rank(setup, link, signals); });
 }
 
 }  // namespace trireme

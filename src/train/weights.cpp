@@ -30,14 +30,6 @@ void draw(const ParamSpec& param, uint64_t seed, int threads, int64_t first, std
   for (std::thread& helper : helpers) helper.join();
 }
 
-struct NamedState {
-  const char* prefix;
-  ParamState state;
-};
-constexpr std::array kStates = {NamedState{"params/", ParamState::master},
-                                NamedState{"moment1/", ParamState::moment1},
-                                NamedState{"moment2/", ParamState::moment2}};
-
 bool keeps_moments(const Program& program) {
   return std::any_of(program.groups.begin(), program.groups.end(),
                      [](const ParamGroup& group) { return group.moment1.valid(); });
@@ -61,10 +53,6 @@ void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) 
   engine.write_state(id, state, values);
 }
 
-bool is_whole(const Engine& engine, ParamId id, const StatePiece& piece) {
-  return static_cast<int64_t>(piece.values.size()) == elements_of(engine, id);
-}
-
 }  // namespace
 
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads) {
@@ -80,44 +68,26 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
   }
 }
 
-GatheredState gather_state(std::span<const Engine* const> all, const Mesh& mesh) {
-  std::vector<const Engine*> engines;
-  for (int32_t rank = 0; rank < mesh.ranks(); ++rank)
-    if (mesh.data_parallel_index(rank) < mesh.dp_shard) engines.push_back(all[static_cast<size_t>(rank)]);
-  GatheredState state;
-  const std::vector<Param>& params = engines[0]->program().params;
-  for (const NamedState& named : kStates)
-    for (size_t i = 0; i < params.size(); ++i) {
-      const ParamId id(static_cast<int64_t>(i));
-      std::span<const float> whole;
-      for (const Engine* engine : engines) {
-        const StatePiece piece = engine->state_piece(id, named.state);
-        if (is_whole(*engine, id, piece)) whole = piece.values;
-      }
-      if (whole.empty() && engines[0]->host_addressable()) {
-        std::vector<float>& copy = state.copies.emplace_back(static_cast<size_t>(count(params[i].shape)));
-        for (const Engine* engine : engines) engine->read_state(id, named.state, copy);
-        whole = copy;
-      }
-      state.pieces.push_back(
-          {named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(whole)});
-    }
-  return state;
-}
-
 std::vector<TensorPiece> training_state(const Engine& engine) {
-  const Engine* const engines[] = {&engine};
-  GatheredState state = gather_state(engines, {});
-  CHECK(state.copies.empty(), "the engine holds a part of the state");
-  return std::move(state.pieces);
+  std::vector<TensorPiece> pieces;
+  const std::vector<Param>& params = engine.program().params;
+  for (const NamedState& named : kTrainingStates)
+    for (size_t i = 0; i < params.size(); ++i) {
+      const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), named.state);
+      CHECK(static_cast<int64_t>(piece.values.size()) == count(params[i].shape),
+            "{}: the engine holds a part of the state", params[i].name);
+      pieces.push_back(
+          {named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(piece.values)});
+    }
+  return pieces;
 }
 
 void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
   std::vector<std::string> names;
-  for (const NamedState& named : kStates)
+  for (const NamedState& named : kTrainingStates)
     for (const Param& param : engine.program().params) names.push_back(named.prefix + param.name);
   checkpoint.require_exactly(names);
-  for (const NamedState& named : kStates) {
+  for (const NamedState& named : kTrainingStates) {
     if (named.state != ParamState::master && !keeps_moments(engine.program())) continue;
     for (size_t i = 0; i < engine.program().params.size(); ++i) {
       const ParamId id(static_cast<int64_t>(i));

@@ -1,5 +1,6 @@
 // The weights' life outside a step: drawn at the start, written to checkpoints, read from them.
 #pragma once
+#include <array>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,15 @@
 
 namespace trireme {
 
+// The kinds of state of a training run, and how their tensors' names begin.
+struct NamedState {
+  const char* prefix;
+  ParamState state;
+};
+inline constexpr std::array kTrainingStates = {NamedState{"params/", ParamState::master},
+                                               NamedState{"moment1/", ParamState::moment1},
+                                               NamedState{"moment2/", ParamState::moment2}};
+
 // Draws every parameter as (seed, name, index) says, so that order, layout and threads do not matter; moments
 // become 0 where the program keeps them.
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
@@ -16,15 +26,6 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
 // The state of a training run as named tensors: "params/NAME", "moment1/NAME", "moment2/NAME", f32. They
 // point into the engine's arena, which must hold the whole state: valid until its next run.
 std::vector<TensorPiece> training_state(const Engine& engine);
-
-// The same where several engines hold it in parts.
-struct GatheredState {
-  std::vector<TensorPiece> pieces;
-  std::vector<std::vector<float>> copies;  // of those that are in more than one part
-};
-// engines: of all ranks of the mesh; the first copy of the model is taken, which its pipeline's ranks and
-// their shards have between them. Their timelines must not run meanwhile; valid until one of them runs.
-GatheredState gather_state(std::span<const Engine* const> engines, const Mesh& mesh);
 
 // Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program
 // keeps them. UserError when the checkpoint has other tensors or shapes.

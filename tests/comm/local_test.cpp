@@ -143,8 +143,8 @@ TEST(LocalFailure, ASenderWhoseMessageNobodyTakesNamesTheReceiver) {
 TEST(LocalFailure, LaterCallsThrowToo) {
   LocalWorld world({.ranks = 1, .timeout_s = 60});
   const auto comm = world.communicator(all_ranks(1), 0, 0);
-  world.fail(0, "first");
-  world.fail(0, "second");
+  world.fail(0, {kEnvironment, "first"});
+  world.fail(0, {kEnvironment, "second"});
   for (int turn = 0; turn < 2; ++turn) {
     try {
       comm->barrier("end");

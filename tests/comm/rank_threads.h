@@ -22,7 +22,7 @@ inline std::vector<std::string> run_ranks(LocalWorld& world, int ranks,
         body(rank);
       } catch (const std::exception& error) {
         errors[static_cast<size_t>(rank)] = error.what();
-        world.fail(rank, error.what());
+        world.fail(rank, {kEnvironment, error.what()});
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -85,7 +85,7 @@ int run(const std::string& name) {
         good ? collectives(world, me) : fails(world, me, name);
       } catch (const std::exception& error) {
         say(fmt::format("rank {}: {}", me, error.what()));
-        world.fail(me, error.what());
+        world.fail(me, {kEnvironment, error.what()});
         const std::lock_guard lock(mutex);
         failed = true;
       }

@@ -156,8 +156,8 @@ constexpr Damage kProgramDamage[] = {
     {"b0+0/b1+512/128", "b0+0/b7+512/128", "line 35: no buffer 7"},
     {"b0+0/b1+512/128", "b0+0/b1+512/-1", "line 35: count is negative"},
     {"master master bytes=4096", "master mastre bytes=4096", "line 38: 'mastre' is unknown"},
-    {"timeline=0 first=0 last=1", "timeline=2 first=0 last=1", "line 42: no timeline 5"},
-    {"timeline=0 first=0 last=1", "timeline=0 first=0 last=4", "line 42: no action 4"},
+    {"timeline=0 first=0 last=1", "timeline=2 first=0 last=1", "line 42: no timeline 2"},
+    {"timeline=0 first=0 last=1", "timeline=0 first=0 last=5", "line 42: no action 5"},
     {"timeline=0 first=0 last=1", "timeline=0 first=2 last=1", "line 42: first and last are no span"},
     {"timeline=0 first=0 last=1", "timeline=0 first=-1 last=1", "line 42: first and last are no span"},
     {"timeline=0 first=0 last=1", "timeline=-1 first=0 last=1", "line 42: no action 0"},
@@ -173,7 +173,7 @@ TEST(MalformedText, ProgramsSayWhatIsWrongInWhichLine) {
 
 TEST(MalformedText, EntriesThatNeedAnEarlierOneSaySo) {
   const std::string head =
-      "program \"p\" rank=0 dp_replicate=1 dp_shard=1 threads=1 batch_bytes=0 arena_bytes=0 scalars=-1 "
+      "program \"p\" rank=0 pp=1 dp_replicate=1 dp_shard=1 threads=1 batch_bytes=0 arena_bytes=0 scalars=-1 "
       "result=-1\n";
   EXPECT_EQ(to_text(parse_program(head + "end\n")), head + "end\n");
   for (const char* entry : {"layout saved=0 held=0 offsets=", "action load compute mb=0"})

@@ -43,8 +43,8 @@ std::unique_ptr<Communicator> LocalWorld::communicator(std::span<const int> memb
   return local_communicator(std::move(group), static_cast<int>(place - members.begin()), state_->spin);
 }
 
-void LocalWorld::fail(int rank, const std::string& message) {
-  state_->failure.report({.ranks = {rank}, .message = message});
+void LocalWorld::fail(int rank, const Ending& why) {
+  state_->failure.report({.ranks = {rank}, .message = why.message, .exit_code = why.exit_code});
 }
 
 }  // namespace trireme

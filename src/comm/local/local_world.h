@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "comm/communicator.h"
+#include "comm/world.h"
 
 namespace trireme {
 
@@ -14,19 +14,15 @@ struct LocalOptions {
   double timeout_s = 300;  // run.timeout_s: longest wait for a rank
 };
 
-class LocalWorld {
+class LocalWorld final : public World {
  public:
   explicit LocalWorld(const LocalOptions& options);
-  ~LocalWorld();
+  ~LocalWorld() override;
   LocalWorld(const LocalWorld&) = delete;
 
-  // For world rank `me` among `members` (in the order of their ranks in the communicator). Does not block.
-  // Several communicators over the same members differ by `channel`.
-  std::unique_ptr<Communicator> communicator(std::span<const int> members, int me, int channel);
-
-  // To be called once at the rank boundary when `rank` ends by an exception: the others' current or next
-  // calls throw PeerFailed with the message. The first report counts.
-  void fail(int rank, const std::string& message);
+  // Does not block.
+  std::unique_ptr<Communicator> communicator(std::span<const int> members, int me, int channel) override;
+  void fail(int rank, const Ending& why) override;
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -44,6 +45,7 @@ struct MpiWorld::State {
   std::vector<std::byte*> segments;  // by process; nullptr: on another host
   std::chrono::microseconds spin{0};
   bool stopped = false;
+  std::atomic<bool> told = false;  // the other processes of a failure
 
   std::unique_ptr<MpiMail> mail;
   Failure failure;
@@ -57,8 +59,26 @@ struct MpiWorld::State {
   int64_t segment_bytes() const { return options.window_bytes_per_rank * options.ranks_per_process; }
   int64_t usable_bytes() const { return segment_bytes() - static_cast<int64_t>(alignof(WindowArea)); }
   void open_window();
+  void wait_for(MPI_Request& request, std::string_view what);
   MpiHello say_hello(const MpiGroupKey& key, std::span<const int> members, int me, int rank);
 };
+
+void MpiWorld::State::wait_for(MPI_Request& request, std::string_view what) {
+  const Patience patience{
+      .failure = &failure, .timeout_s = options.timeout_s, .me = process * options.ranks_per_process};
+  const Waiting waiting(patience, "the meeting of all processes", what);
+  for (int done = 0;;) {
+    mpi_call(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done) return;
+    if (!waiting.may_go_on())
+      fail_env(
+          "other processes did not come to {} within {} s: one is dead, stuck or slow; see its output, or "
+          "raise "
+          "run.timeout_s",
+          what, options.timeout_s);
+    std::this_thread::sleep_for(kPollPause);
+  }
+}
 
 void MpiWorld::State::open_window() {
   segments.assign(static_cast<size_t>(processes), nullptr);
@@ -127,8 +147,12 @@ MpiWorld::MpiWorld(const MpiOptions& options)
   MPI_Comm_set_errhandler(s.control, MPI_ERRORS_RETURN);
   mpi_call(MPI_Comm_rank(s.data, &s.process), "MPI_Comm_rank");
   mpi_call(MPI_Comm_size(s.data, &s.processes), "MPI_Comm_size");
-  s.open_window();
   s.mail = std::make_unique<MpiMail>(s.control, s.failure);
+  // A window is the work of all processes of a host: none where one process has no ranks to run.
+  const std::vector<int> exit_codes = numbers_of_all(options.exit_code, "the start of the run");
+  if (std::any_of(exit_codes.begin(), exit_codes.end(), [](int code) { return code != 0; }))
+    s.options.window_bytes_per_rank = 0;
+  s.open_window();
 }
 
 MpiWorld::~MpiWorld() {
@@ -179,26 +203,36 @@ std::unique_ptr<Communicator> MpiWorld::communicator(std::span<const int> member
   return message_communicator(std::move(route));
 }
 
-void MpiWorld::fail(int rank, const std::string& message) {
-  if (state_->failure.happened()) return;
-  state_->failure.report({.ranks = {rank}, .message = message});
-  state_->mail->post_failure(state_->failure.first());
+// What a rank here has found out by waiting is told as well: others may wait elsewhere, for much longer.
+void MpiWorld::fail(int rank, const Ending& why) {
+  state_->failure.report({.ranks = {rank}, .message = why.message, .exit_code = why.exit_code});
+  if (!state_->told.exchange(true)) state_->mail->post_failure(state_->failure.first());
+}
+
+std::vector<int> MpiWorld::numbers_of_all(int mine, std::string_view what) const {
+  std::vector<int> numbers(static_cast<size_t>(processes()));
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_call(MPI_Iallgather(&mine, 1, MPI_INT, numbers.data(), 1, MPI_INT, state_->data, &request),
+           "MPI_Iallgather");
+  state_->wait_for(request, what);
+  return numbers;
+}
+
+std::string MpiWorld::from_first(const std::string& text, std::string_view what) const {
+  const std::vector<int> sizes = numbers_of_all(static_cast<int>(text.size()), what);
+  std::string copy = text;
+  copy.resize(static_cast<size_t>(sizes[0]));
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_call(MPI_Ibcast(copy.data(), sizes[0], MPI_BYTE, 0, state_->data, &request), "MPI_Ibcast");
+  state_->wait_for(request, what);
+  return copy;
 }
 
 void MpiWorld::finish() {
   State& s = *state_;
-  const Patience patience{
-      .failure = &s.failure, .timeout_s = s.options.timeout_s, .me = s.process * ranks_per_process_};
-  const Waiting waiting(patience, "the end", "the run");
   MPI_Request request = MPI_REQUEST_NULL;
   mpi_call(MPI_Ibarrier(s.data, &request), "MPI_Ibarrier");
-  for (int done = 0; !done;) {
-    mpi_call(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done) break;
-    if (!waiting.may_go_on())
-      fail_env("other processes did not come to the end of the run within {} s", patience.timeout_s);
-    std::this_thread::sleep_for(kPollPause);
-  }
+  s.wait_for(request, "the end of the run");
   s.stopped = true;
   if (s.window != MPI_WIN_NULL) MPI_Win_free(&s.window);
   MPI_Comm_free(&s.host);

@@ -9,8 +9,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "comm/communicator.h"
+#include "comm/world.h"
 
 namespace trireme {
 
@@ -19,26 +21,30 @@ struct MpiOptions {
   double timeout_s = 300;  // run.timeout_s: longest wait for a rank
   // Shared memory; a communicator takes 4 MiB, later ones use messages. 0: messages only.
   int64_t window_bytes_per_rank = int64_t{96} << 20;
+  // Not 0: this process cannot run, and only has to tell the others so. There is no window then.
+  int exit_code = 0;
 };
 
-class MpiWorld {
+class MpiWorld final : public World {
  public:
   // Collective over the processes. EnvError when MPI is missing from the build or does not start.
   explicit MpiWorld(const MpiOptions& options);
   // Without finish() or abort() before: abort(3).
-  ~MpiWorld();
+  ~MpiWorld() override;
   MpiWorld(const MpiWorld&) = delete;
 
   int process() const;
   int processes() const;
   int ranks() const { return processes() * ranks_per_process_; }
 
-  // As LocalWorld::communicator, but waits for all members to ask for it (PeerFailed when one does not). One
-  // that was asked for before is the same as then.
-  std::unique_ptr<Communicator> communicator(std::span<const int> members, int me, int channel);
+  // Waits for all members to ask for it (PeerFailed when one does not). One that was asked for before is the
+  // same as then.
+  std::unique_ptr<Communicator> communicator(std::span<const int> members, int me, int channel) override;
+  void fail(int rank, const Ending& why) override;
 
-  // As LocalWorld::fail, also to the ranks of other processes.
-  void fail(int rank, const std::string& message);
+  // Among processes, one thread of each, all in the same order. EnvError when one does not come in time.
+  std::vector<int> numbers_of_all(int mine, std::string_view what) const;        // by process
+  std::string from_first(const std::string& text, std::string_view what) const;  // process 0's text
 
   // The good end: waits for all processes, stops MPI. PeerFailed when one does not come.
   void finish();

@@ -1,0 +1,19 @@
+// How a run that failed ends: what it says and the exit code (docs/errors.md).
+#pragma once
+#include <exception>
+#include <string>
+
+namespace trireme {
+
+struct Ending {
+  int exit_code = 0;
+  std::string message;
+};
+
+// UserError, EnvError and running out of memory; another exception is a bug and is thrown on.
+Ending ending_of(const std::exception_ptr& failure);
+
+// "trireme: message" on stderr.
+void report(const Ending& ending);
+
+}  // namespace trireme
