@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "compile/timeline_text.h"
 #include "schedule/catalog.h"
 #include "schedule/check.h"
 
@@ -130,6 +131,16 @@ TEST(Pipeline, FilesAreRefused) {
   EXPECT_EQ(error(with_file("torch_looped_bfs.csv", {"batch.lanes=8"})), "no error");
   const RunSpec gone = with(with_file("none.txt"));
   EXPECT_THROW(make_pipeline(gone), EnvError);
+}
+
+TEST(Pipeline, IsDrawnUnderATitle) {
+  EXPECT_EQ(pipeline_text(make_pipeline(with({})).training), "");
+  EXPECT_EQ(pipeline_text(make_pipeline(with({"parallel.pp=2", "batch.sequences=2"})).training),
+            "pipeline: 2 ranks, 2 stages, 2 micro-batches; a forward is drawn as 1 unit, a backward as 2\n"
+            "time      0              5\n"
+            "rank 0    F0 F1 .  B0--- .  B1---\n"
+            "rank 1    .  F0 B0--- F1 B1--- .\n"
+            "9 units; by rank, waits: 3 3; stores at most: 2 1\n\n");
 }
 
 TEST(Pipeline, LargeOnesAreProvenQuickly) {
