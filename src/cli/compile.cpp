@@ -53,6 +53,7 @@ int run(const Options& options) {
     fail_user("--rank {}: the run has {} ranks, 0 to {}", options.rank, ranks, ranks - 1);
   const Compiled compiled = compile(spec, compile_options(options, spec));
   const Program& program = compiled.program;
+  if (options.purpose == "training") prove_pipeline(spec, compile_options(options, spec));
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
   if (options.print == "timeline") {
     if (options.purpose == "training")

@@ -7,6 +7,7 @@
 #include "compile/pipeline.h"
 #include "ir/text.h"
 #include "lower/check.h"
+#include "lower/check_ranks.h"
 #include "lower/code_layout.h"
 #include "lower/lower.h"
 #include "lower/place.h"
@@ -208,6 +209,19 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   check_program(out.program);
   if (options.dump) options.dump("program", to_text(out.program));
   return out;
+}
+
+void prove_pipeline(const RunSpec& spec, const CompileOptions& requested) {
+  if (spec.parallel.pp == 1) return;
+  CompileOptions options = requested;
+  options.dump = nullptr;
+  std::vector<Program> programs;
+  for (int64_t stage_rank = 0; stage_rank < spec.parallel.pp; ++stage_rank) {
+    options.rank = static_cast<int>(stage_rank * data_parallel_ranks(spec));
+    programs.push_back(compile(spec, options).program);
+  }
+  const std::string fault = find_rank_fault(programs);
+  CHECK(fault.empty(), "{}", fault);
 }
 
 }  // namespace trireme
