@@ -1,5 +1,6 @@
 // Pipelines on the null device: a rank among sixteen thousand, and what the walk of all ranks shows of each
 // schedule's bubble.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -52,67 +53,108 @@ TEST(PipelineEngine, OneRankOfSixteenThousand) {
   }
 }
 
-// The table of what the programs really do, block by block, with the recorded order of each rank.
-Schedule schedule_of(const RunSpec& spec, const StagePlacement& placement, int32_t micro_batches) {
-  Schedule schedule{{}, placement, micro_batches, true};
+// What a program really does, as rows of a schedule: there is one layer per stage, whose steps stand for the
+// stage's. A whole backward whose code comes in two parts runs both before its gradient is sent.
+std::vector<ScheduleStep> rows_of(const Program& program) {
+  const std::map<ActionKind, StepKind> kinds = {{ActionKind::forward, StepKind::forward},
+                                                {ActionKind::backward, StepKind::backward},
+                                                {ActionKind::backward_input, StepKind::backward_input},
+                                                {ActionKind::backward_weight, StepKind::backward_weight}};
+  std::vector<ScheduleStep> rows;
+  bool sent = true;
+  for (const Action& action : find_timeline(program, "train")->actions) {
+    if (action.kind == ActionKind::send_grad) sent = true;
+    const auto kind = kinds.find(action.kind);
+    if (kind == kinds.end() || !program.unit(action.unit).name.starts_with("layers.")) continue;
+    const ScheduleStep row{std::stoi(program.unit(action.unit).name.substr(7)), kind->second,
+                           action.micro_batch};
+    if (!sent && row.kind == StepKind::backward_weight &&
+        rows.back() == ScheduleStep{row.stage, StepKind::backward_input, row.micro_batch})
+      rows.back().kind = StepKind::backward;
+    else
+      rows.push_back(row);
+    sent = false;
+  }
+  return rows;
+}
+
+// The first stage sends no gradient, so there an input part with its weight part right behind is a whole.
+std::vector<ScheduleStep> without_parts_of_the_first_stage(const std::vector<ScheduleStep>& rows) {
+  std::vector<ScheduleStep> whole;
+  for (const ScheduleStep& row : rows)
+    if (row.kind == StepKind::backward_weight && row.stage == 0 && !whole.empty() &&
+        whole.back() == ScheduleStep{0, StepKind::backward_input, row.micro_batch})
+      whole.back().kind = StepKind::backward;
+    else
+      whole.push_back(row);
+  return whole;
+}
+
+// Walks all ranks on the null device and returns what they did, with the pairs that run at once (which a
+// program, that does one thing after the other, does not show) as the schedule has them.
+Schedule walked(const RunSpec& spec, const Schedule& schedule) {
+  Schedule done = schedule;
   for (int rank = 0; rank < spec.parallel.pp; ++rank) {
     const Compiled compiled = compile(spec, {.rank = rank});
     walk(compiled.program);
-    std::vector<ScheduleStep>& rows = schedule.table.emplace_back();
-    for (const Action& action : find_timeline(compiled.program, "train")->actions) {
-      const std::map<ActionKind, StepKind> kinds = {{ActionKind::forward, StepKind::forward},
-                                                    {ActionKind::backward, StepKind::backward},
-                                                    {ActionKind::backward_input, StepKind::backward_input},
-                                                    {ActionKind::backward_weight, StepKind::backward_weight}};
-      const auto kind = kinds.find(action.kind);
-      if (kind == kinds.end()) continue;
-      const std::string& name = compiled.program.unit(action.unit).name;
-      if (!name.starts_with("layers.")) continue;  // one layer per stage: its steps stand for the stage's
-      rows.push_back({std::stoi(name.substr(7)), kind->second, action.micro_batch});
-    }
+    std::vector<ScheduleStep>& rows = done.table[static_cast<size_t>(rank)];
+    const std::vector<ScheduleStep> planned = std::exchange(rows, rows_of(compiled.program));
+    for (size_t i = 0; i < rows.size() && i < planned.size(); ++i) rows[i].with_next = planned[i].with_next;
   }
-  return schedule;
+  return done;
 }
+
+// Units of time of a stage: forward, whole backward, its weight part.
+struct Units {
+  int64_t p = 4, F = 3, B = 5, W = 2;  // F = B - W, as the formulas of DualPipe have it
+};
 
 struct Bubble {
   const char* schedule;
   int64_t virtual_stages;
-  // Of the rank that waits least, in the schedule's published units (p ranks, v stages per rank).
-  int64_t (*published)(int64_t p, int64_t v, int64_t f, int64_t b, int64_t w);
+  int64_t (*published)(const Units&);
 };
 
-// A backward that is cut costs input + weight = b.
+// Of the rank that waits most. Interleaved: (p-1)(F+B)/v of stages v times as large. ZB1P and DualPipe:
+// DeepSeek-V3's table 2, where an overlapped forward and backward here take as long as one after the other;
+// DualPipeV's p are its stages.
+constexpr Bubble kBubbles[] = {
+    {"gpipe", 1, [](const Units& u) { return (u.p - 1) * (u.F + u.B); }},
+    {"1f1b", 1, [](const Units& u) { return (u.p - 1) * (u.F + u.B); }},
+    {"interleaved", 2, [](const Units& u) { return (u.p - 1) * (u.F + u.B); }},
+    {"zb_h1", 1, [](const Units& u) { return (u.p - 1) * (u.F + u.B - 2 * u.W); }},
+    {"dualpipe", 1, [](const Units& u) { return (u.p / 2 - 1) * (u.F + u.B + u.B - 3 * u.W); }},
+    {"dualpipev", 2, [](const Units& u) { return (u.p - 1) * (u.F + u.B + u.B - 3 * u.W); }},
+};
+
 TEST(PipelineEngine, BubblesAreThePublishedOnes) {
-  constexpr int64_t p = 4, m = 8, f = 3, i = 3, w = 2, b = i + w;
-  const Bubble bubbles[] = {
-      {"gpipe", 1, [](int64_t p, int64_t, int64_t f, int64_t b, int64_t) { return (p - 1) * (f + b); }},
-      {"1f1b", 1, [](int64_t p, int64_t, int64_t f, int64_t b, int64_t) { return (p - 1) * (f + b); }},
-      {"interleaved", 2, [](int64_t p, int64_t, int64_t f, int64_t b, int64_t) { return (p - 1) * (f + b); }},
-      // Qi et al. 2024, table 1, b here input and weight together: (p-1)(F + B - 2W) with B the input part.
-      {"zb_h1", 1,
-       [](int64_t p, int64_t, int64_t f, int64_t b, int64_t w) { return (p - 1) * (f + (b - w) - w); }},
-  };
-  for (const Bubble& bubble : bubbles) {
-    const int64_t stages = p * bubble.virtual_stages;
-    std::string list;
-    for (int64_t s = 0; s < stages; ++s) list += s == 0 ? "1" : ", 1";
+  constexpr Units units;
+  constexpr int32_t micro_batches = 8;
+  for (const Bubble& bubble : kBubbles) {
+    SCOPED_TRACE(bubble.schedule);
+    const ScheduleInput input{static_cast<int32_t>(units.p), static_cast<int32_t>(bubble.virtual_stages),
+                              micro_batches};
+    Schedule schedule = make_schedule(bubble.schedule, input);
+    for (auto& rows : schedule.table) rows = without_parts_of_the_first_stage(rows);
+    const int32_t stages = schedule.placement.stages();
+    const std::vector<int> one_layer_each(static_cast<size_t>(stages), 1);
     const RunSpec spec = parse_config(
         fmt::format(
             "[model]\nfamily = \"gpt2\"\nlayers = {}\nwidth = 32\nheads = 2\nvocab = 65\ncontext = 16\n"
             "[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = {}\nmicro = 1\n"
             "[parallel]\npp = {}\nschedule = \"{}\"\nvirtual_stages = {}\nstages = [{}]\n"
             "[optimizer]\nlr = 1e-4\n[run]\nname = \"t\"\nsteps = 10\ndevice = \"null\"\n",
-            stages, m, p, bubble.schedule, bubble.virtual_stages, list),
+            stages, micro_batches, units.p, bubble.schedule, bubble.virtual_stages,
+            fmt::join(one_layer_each, ", ")),
         "bubble");
-    const Schedule published = make_schedule(
-        bubble.schedule, {static_cast<int32_t>(p), static_cast<int32_t>(bubble.virtual_stages), m});
-    const Simulation simulation =
-        simulate(schedule_of(spec, published.placement, m), {.forward = f, .input = i, .weight = w});
-    ASSERT_EQ(simulation.deadlock, "");
-    // In units of a stage: interleaved stages are 1/v as long, so this is the whole over v.
-    for (int32_t rank = 0; rank < p; ++rank)
-      EXPECT_EQ(simulation.bubble(rank), bubble.published(p, bubble.virtual_stages, f, b, w))
-          << bubble.schedule << " rank " << rank;
+    const StepCosts costs{.forward = units.F, .input = units.B - units.W, .weight = units.W};
+    const Schedule done = walked(spec, schedule);
+    EXPECT_EQ(to_text(done.table), to_text(schedule.table));
+    const Simulation run = simulate(done, costs);
+    ASSERT_EQ(run.deadlock, "");
+    int64_t most = 0;
+    for (int32_t rank = 0; rank < units.p; ++rank) most = std::max(most, run.bubble(rank));
+    EXPECT_EQ(most, bubble.published(units));
   }
 }
 
