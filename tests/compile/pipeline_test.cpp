@@ -138,8 +138,8 @@ TEST(Pipeline, IsDrawnUnderATitle) {
   EXPECT_EQ(pipeline_text(make_pipeline(with({"parallel.pp=2", "batch.sequences=2"})).training),
             "pipeline: 2 ranks, 2 stages, 2 micro-batches; a forward is drawn as 1 unit, a backward as 2\n"
             "time      0              5\n"
-            "rank 0    F0 F1 .  B0--- .  B1---\n"
-            "rank 1    .  F0 B0--- F1 B1--- .\n"
+            "rank 0    F0 F1 .  .  B0--- .  B1---\n"
+            "rank 1    .  F0 B0--- F1 B1--- .  .\n"
             "9 units; by rank, waits: 3 3; stores at most: 2 1\n\n");
 }
 
