@@ -55,7 +55,7 @@ TEST(Ranks, ARunMayChangeItsLayoutWhenItIsResumed) {
 // An id beyond the vocabulary, which one rank alone meets.
 TEST(Ranks, AMistakeThatOneRankMeetsEndsTheRunAsTheMistakeThatItIs) {
   const TinyRun tiny;
-  std::string shard = read_bytes(tiny / "shards/train.u16");
+  std::string shard = test::slurp(tiny / "shards/train.u16");
   shard[shard.size() / 2 | 1] = 7;
   write_bytes(tiny / "shards/train.u16", shard);
   const Outcome outcome = tiny.train(with({{"run.steps", "30"}}), {"--ranks", "4"});
