@@ -70,7 +70,8 @@ bool is_alive(pid_t process) { return kill(process, 0) == 0; }
 int64_t newest_step(const TinyRun& tiny, const std::string& name) {
   int64_t newest = 0;
   for (const std::string& checkpoint : tiny.checkpoints(name))
-    if (std::filesystem::exists(tiny.run_folder(name) + "/checkpoints/" + checkpoint + "/COMMITTED"))
+    if (checkpoint.starts_with("step-") &&
+        std::filesystem::exists(tiny.run_folder(name) + "/checkpoints/" + checkpoint + "/COMMITTED"))
       newest = std::max<int64_t>(newest, std::stoll(checkpoint.substr(std::string("step-").size())));
   return newest;
 }
