@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/overrides.h"
 #include "compile/memory_report.h"
+#include "compile/pipeline.h"
 #include "compile/timeline_text.h"
 #include "ir/text.h"
 #include "train/machine.h"
@@ -30,7 +31,7 @@ CompileOptions compile_options(const Options& options, const RunSpec& spec) {
   compiling.threads = thread_count(spec);
   compiling.rank = static_cast<int>(options.rank);
   if (options.purpose == "training")
-    compiling.threads = std::max(1, compiling.threads / static_cast<int>(data_parallel_ranks(spec)));
+    compiling.threads = std::max(1, compiling.threads / static_cast<int>(all_ranks(spec)));
   if (options.purpose == "generation") compiling.purpose = Purpose::generation;
   if (options.purpose == "evaluation") compiling.purpose = Purpose::evaluation;
   const bool evaluates =
@@ -47,13 +48,18 @@ CompileOptions compile_options(const Options& options, const RunSpec& spec) {
 
 int run(const Options& options) {
   const RunSpec spec = load_config(options.config, options.overrides);
-  const int64_t ranks = options.purpose == "training" ? data_parallel_ranks(spec) : 1;
+  const int64_t ranks = options.purpose == "training" ? all_ranks(spec) : 1;
   if (options.rank >= ranks)
     fail_user("--rank {}: the run has {} ranks, 0 to {}", options.rank, ranks, ranks - 1);
   const Compiled compiled = compile(spec, compile_options(options, spec));
   const Program& program = compiled.program;
+  if (options.purpose == "training") prove_pipeline(spec, compile_options(options, spec));
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
-  if (options.print == "timeline") std::fputs(timelines_text(program).c_str(), stdout);
+  if (options.print == "timeline") {
+    if (options.purpose == "training")
+      std::fputs(pipeline_text(make_pipeline(spec).training).c_str(), stdout);
+    std::fputs(timelines_text(program).c_str(), stdout);
+  }
   if (options.print == "memory") std::fputs(memory_table(program).c_str(), stdout);
   return 0;
 }

@@ -4,18 +4,22 @@
 
 #include <algorithm>
 
+#include "compile/pipeline.h"
 #include "ir/text.h"
 #include "lower/check.h"
+#include "lower/check_ranks.h"
 #include "lower/code_layout.h"
 #include "lower/lower.h"
 #include "lower/place.h"
+#include "lower/stages.h"
+#include "ops/op.h"
 #include "passes/autodiff.h"
 #include "passes/decode.h"
 #include "passes/fuse.h"
 #include "passes/pack.h"
 #include "passes/precision.h"
 #include "passes/verify.h"
-#include "schedule/schedule.h"
+#include "schedule/placement.h"
 
 namespace trireme {
 namespace {
@@ -33,7 +37,8 @@ void passed(const CompileOptions& options, std::string_view pass, const Ir& ir) 
 
 enum class Derive : uint8_t { forward_and_backward, forward };
 
-Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, Derive derive) {
+Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, Derive derive,
+                   BackwardForm form) {
   passed(options, "model", graph);
   if (options.purpose == Purpose::generation) {
     add_kv_cache(graph, options.generation_context);
@@ -43,7 +48,7 @@ Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& optio
   passed(options, "precision", graph);
   fuse_add_norm(graph);
   passed(options, "fuse", graph);
-  Code code = derive == Derive::forward ? forward_only(graph) : autodiff(graph, BackwardForm::whole);
+  Code code = derive == Derive::forward ? forward_only(graph) : autodiff(graph, form);
   passed(options, "autodiff", code);
   pack_weights(code);
   passed(options, "pack", code);
@@ -52,12 +57,12 @@ Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& optio
 
 // Equal blocks share their Code: one per graph of the model.
 Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, const CompileOptions& options,
-                    Derive derive) {
+                    Derive derive, BackwardForm form = BackwardForm::whole) {
   std::vector<CodeId> codes;
   for (const Graph& graph : model.graphs) {
     codes.push_back(CodeId(static_cast<int64_t>(program.codes.size())));
-    program.codes.push_back(compile_block(graph, spec, options, derive));
-    program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads));
+    program.codes.push_back(compile_block(graph, spec, options, derive, form));
+    program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads, form));
   }
   Chain chain;
   for (const ModelBlock& block : model.blocks) {
@@ -90,39 +95,64 @@ UpdateRule update_rule(const OptimizerSpec& optimizer) {
   return {optimizer.beta1, optimizer.beta2, optimizer.eps, optimizer.weight_decay, optimizer.clip_norm};
 }
 
-// One rank holds all stages.
-std::vector<ScheduleStep> one_rank(const ScheduleTable& table, int32_t micro_batches, Derive derive) {
-  const bool training = derive == Derive::forward_and_backward;
-  const std::string fault = find_fault(table, 1, micro_batches, training);
-  CHECK(fault.empty(), "schedule: {}", fault);
-  return table[0];
+// FLOPs per micro-batch and block, by which stages are balanced.
+std::vector<double> costs_of(const Program& program, const Chain& chain) {
+  std::vector<double> by_code;
+  for (const Code& code : program.codes) {
+    double flops = 0;
+    for (const auto* ops : {&code.forward, &code.backward})
+      for (const Op& op : *ops)
+        flops += static_cast<double>(op_def(op.kind).cost(signature(op, code.values)).flops);
+    by_code.push_back(flops);
+  }
+  std::vector<double> costs;
+  for (const ChainBlock& block : chain) costs.push_back(by_code[static_cast<size_t>(block.code.index)]);
+  return costs;
+}
+
+StageMap map_stages(const Program& program, const Chain& chain, const RunSpec& spec,
+                    const StagePlacement& placement) {
+  StageMap map{placement, {}, program.rank / program.mesh.data_parallel()};
+  for (const auto& [first, end] :
+       cut_stages(costs_of(program, chain), placement.stages(), spec.parallel.stages))
+    map.stages.push_back({first, end});
+  return map;
+}
+
+// Blocks that have a parameter in common with an earlier one.
+std::vector<std::pair<size_t, size_t>> shared_blocks(const std::vector<GroupPlan>& groups) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (const GroupPlan& group : groups)
+    for (size_t i = 1; i < group.uses.size(); ++i) pairs.push_back({group.uses[0], group.uses[i]});
+  return pairs;
 }
 
 void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& options,
                       const ModelInputs& inputs) {
   Program& program = out.program;
   add_batch_fields(program, inputs);
-  const DType compute = compute_dtype(spec);
   const bool trains = options.purpose == Purpose::training;
-  CHECK(options.eval_micro_batches % program.mesh.ranks() == 0, "{} micro-batches of evaluation on {} ranks",
-        options.eval_micro_batches, program.mesh.ranks());
-  const auto evals = static_cast<int32_t>(options.eval_micro_batches / program.mesh.ranks());
+  const int32_t ranks = program.mesh.data_parallel();
+  CHECK(options.eval_micro_batches % ranks == 0, "{} micro-batches of evaluation on {} ranks",
+        options.eval_micro_batches, ranks);
+  const auto evals = static_cast<int32_t>(options.eval_micro_batches / ranks);
+  const Schedule schedule = trains ? make_pipeline(spec).training : forwards(loop_placement(1, 1), evals);
+  RankPlan plan;
+  plan.compute = compute_dtype(spec);
+  plan.form = schedule.split_backward ? BackwardForm::split : BackwardForm::whole;
   std::vector<Chain> chains;
   if (trains)
-    chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward_and_backward));
+    chains.push_back(
+        compile_chain(program, out.model, spec, options, Derive::forward_and_backward, plan.form));
   if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward));
-  const CommIds comms = add_comm_groups(program);
-  const Sharding sharding = sharding_of(spec, program.mesh, program.rank);
-  const std::vector<GroupPlan> groups = add_groups(program, chains, sharding, trains);
-  if (trains) {
-    const auto steps = static_cast<int32_t>(micro_batches_per_step(spec));
-    lower_training(program, groups, chains.front(),
-                   one_rank(accumulate(steps), steps, Derive::forward_and_backward),
-                   {{steps, comms, sharding, compute}, update_rule(spec.optimizer)});
-  }
-  if (evals > 0)
-    lower_evaluation(program, groups, chains.back(), one_rank(forwards(evals), evals, Derive::forward),
-                     {evals, comms, sharding, compute});
+  plan.map = trains ? map_stages(program, chains.front(), spec, schedule.placement)
+                    : one_stage(chains.front().size());
+  plan.sharding = sharding_of(spec, program.mesh, program.rank);
+  const std::vector<GroupPlan> groups =
+      add_groups(program, chains, plan.sharding, plan.map, trains ? Trains::yes : Trains::no);
+  plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
+  if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec.optimizer));
+  if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);
 }
 
 void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions& options,
@@ -133,8 +163,12 @@ void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions
   inputs.seq_len = 1;
   const Chain decode =
       compile_chain(program, build_model(spec.model, inputs), spec, options, Derive::forward);
-  const std::vector<GroupPlan> groups = add_groups(program, {prefill, decode}, Sharding{}, false);
-  lower_generation(program, groups, prefill, decode, compute_dtype(spec));
+  RankPlan plan;
+  plan.compute = compute_dtype(spec);
+  plan.map = one_stage(prefill.size());
+  const std::vector<GroupPlan> groups =
+      add_groups(program, {prefill, decode}, plan.sharding, plan.map, Trains::no);
+  lower_generation(program, groups, prefill, decode, plan);
 }
 
 }  // namespace
@@ -146,7 +180,8 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   out.program.name = spec.run.name;
   out.program.threads = options.threads;
   if (options.purpose == Purpose::training) {
-    out.program.mesh = {.dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
+    out.program.mesh = {.pp = static_cast<int32_t>(spec.parallel.pp),
+                        .dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
                         .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)};
     out.program.rank = options.rank;
   }
@@ -174,6 +209,19 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   check_program(out.program);
   if (options.dump) options.dump("program", to_text(out.program));
   return out;
+}
+
+void prove_pipeline(const RunSpec& spec, const CompileOptions& requested) {
+  if (spec.parallel.pp == 1) return;
+  CompileOptions options = requested;
+  options.dump = nullptr;
+  std::vector<Program> programs;
+  for (int64_t stage_rank = 0; stage_rank < spec.parallel.pp; ++stage_rank) {
+    options.rank = static_cast<int>(stage_rank * data_parallel_ranks(spec));
+    programs.push_back(compile(spec, options).program);
+  }
+  const std::string fault = find_rank_fault(programs);
+  CHECK(fault.empty(), "{}", fault);
 }
 
 }  // namespace trireme

@@ -38,4 +38,8 @@ struct Compiled {
 
 Compiled compile(const RunSpec& spec, const CompileOptions& options);
 
+// Compiles the training programs of all ranks of a pipeline and proves that together they come to their end
+// (lower/check_ranks.h); a breach is a bug and aborts. Does nothing where there is no pipeline.
+void prove_pipeline(const RunSpec& spec, const CompileOptions& options);
+
 }  // namespace trireme

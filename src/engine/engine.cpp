@@ -137,35 +137,51 @@ void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches)
   CHECK(batches.size() >= static_cast<size_t>(timeline.micro_batches), "{} needs {} micro-batches, got {}",
         timeline.name, timeline.micro_batches, batches.size());
   std::vector<Ticket> tickets(timeline.actions.size());  // of comm and p2p actions
+  const bool timed = timing_ == Timing::on;
+  if (timed) times_.assign(timeline.actions.size(), {});
   for (size_t i = 0; i < timeline.actions.size(); ++i) {
     const Action& action = timeline.actions[i];
     for (const ActionId id : action.waits) {
       const Ticket& ticket = tickets[static_cast<size_t>(id.index)];
       queues_[ticket.queue]->wait(ticket.count);
     }
-    if (action.stream != Stream::compute)
-      tickets[i] = submit(action);
-    else if (action.kind == ActionKind::load)
-      load(action, batches[static_cast<size_t>(action.micro_batch)]);
-    else
-      run_action(action);
+    start(action, batches, tickets[i], timed ? &times_[i] : nullptr);
   }
   device_.synchronize();
   for (const Ticket& ticket : tickets)
     if (ticket.count > 0) queues_[ticket.queue]->wait(ticket.count);
 }
 
+// Compute runs here; the rest is handed to its queue. `time` may be null.
+void Engine::start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket,
+                   ActionTime* time) {
+  if (action.stream != Stream::compute) {
+    ticket = submit(action, time);
+    return;
+  }
+  if (time != nullptr) time->start_s = seconds_now();
+  if (action.kind == ActionKind::load)
+    load(action, batches[static_cast<size_t>(action.micro_batch)]);
+  else
+    run_action(action);
+  if (time == nullptr) return;
+  device_.synchronize();
+  time->end_s = seconds_now();
+}
+
 // It starts once all compute before it is done.
-Engine::Ticket Engine::submit(const Action& action) {
+Engine::Ticket Engine::submit(const Action& action, ActionTime* time) {
   device_.synchronize();
   const size_t queue = queue_of(action);
-  const int64_t count = queues_[queue]->submit([this, &action] {
+  const int64_t count = queues_[queue]->submit([this, &action, time] {
+    if (time != nullptr) time->start_s = seconds_now();
     const Transfer& first = action.transfers[0];
     const BufferId buffer = first.op == CommOp::send ? first.from.buffer : first.to.buffer;
     const std::string what =
         fmt::format("{} of {}", name_of(action.kind), program_.buffer(buffer).name) +
         (action.micro_batch >= 0 ? fmt::format(", micro-batch {}", action.micro_batch) : "");
     for (const Transfer& t : action.transfers) transfer(t, what);
+    if (time != nullptr) time->end_s = seconds_now();
   });
   return {queue, count};
 }

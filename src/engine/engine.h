@@ -39,6 +39,12 @@ struct StatePiece {
   std::span<float> values;
 };
 
+// When an action ran, by seconds_now().
+struct ActionTime {
+  double start_s = 0, end_s = 0;
+};
+enum class Timing : uint8_t { off, on };
+
 class Engine {
  public:
   // All must outlive the engine. EnvError when the arena cannot be had. Where the host cannot address the
@@ -66,6 +72,12 @@ class Engine {
   void write_buffer(BufferId buffer, const void* from, int64_t bytes);
   void read_buffer(BufferId buffer, void* to, int64_t bytes) const;
 
+  // Takes the time of every action of the runs that follow, or no longer does so. Synchronises after each.
+  void time_actions(Timing timing) { timing_ = timing; }
+  // By action of the timeline that ran last with Timing::on. Of a comm or p2p action it is when it was at
+  // work, waiting for the other ranks included, not when it was handed in.
+  std::span<const ActionTime> action_times() const { return times_; }
+
   // Adds each op's time to `profile` from now on; nullptr stops that. Profiling synchronises after every op.
   void profile_into(Profile* profile) { profile_ = profile; }
 
@@ -90,7 +102,8 @@ class Engine {
 
   static size_t queue_of(const Action& action);
   void prepare(const Action& action);
-  Ticket submit(const Action& action);
+  void start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket, ActionTime* time);
+  Ticket submit(const Action& action, ActionTime* time);
   void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
   void run_action(const Action& action);
@@ -106,6 +119,8 @@ class Engine {
   std::vector<std::vector<int32_t>> ordinals_;  // by code and value: its place among values of its role
   std::vector<Communicator*> communicators_;    // by CommId
   Profile* profile_ = nullptr;
+  Timing timing_ = Timing::off;
+  std::vector<ActionTime> times_;
   // The comm stream's, then one per comm group for the p2p stream, so that neither sends, receives nor
   // collectives wait behind each other; null where nothing uses it. Last: they work on the rest.
   std::vector<std::unique_ptr<CommWorker>> queues_;

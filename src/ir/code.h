@@ -37,6 +37,9 @@ std::string_view name_of(Section section);
 // The ops of a section in the order in which they run.
 std::vector<const Op*> ops_of(const Code& code, Section section);
 
+// How a schedule runs the backward: as a whole, or the weight part apart from the input part and later.
+enum class BackwardForm : uint8_t { whole, split };
+
 // Gives values that share a name distinct ones ("dx", "dx.2"), so that text can refer to them.
 void make_names_unique(std::vector<Value>& values);
 

@@ -57,29 +57,71 @@ std::vector<size_t> groups_of(const Program& program, const ChainBlock& block,
   return groups;
 }
 
+class Opener {
+ public:
+  Opener(const Program& program, const StepPlan& plan) : program_(program), plan_(plan) {
+    for (size_t s = 0; s < plan.slots.size(); ++s) slots_[{plan.slots[s].group, plan.slots[s].block}] = s;
+  }
+
+  void open(const ScheduleStep& step, size_t row) {
+    const BlockRange range = plan_.map.stages[static_cast<size_t>(step.stage)];
+    if (step.kind == StepKind::forward)
+      for (size_t b = range.first; b < range.end; ++b) add(ActionKind::forward, row, b, step.micro_batch);
+    else
+      for (size_t b = range.end; b-- > range.first;) go_back(step, row, b);
+  }
+
+  std::vector<BlockStep> steps() {
+    std::map<std::pair<size_t, int64_t>, Addition*> latest;
+    for (BlockStep& step : steps_)
+      for (Addition& addition : step.adds) {
+        Addition*& last = latest[{addition.slot, addition.lane}];
+        addition.first = last == nullptr;
+        last = &addition;
+      }
+    for (const auto& [key, addition] : latest) addition->last = true;
+    return std::move(steps_);
+  }
+
+ private:
+  void go_back(const ScheduleStep& step, size_t row, size_t b) {
+    const bool whole = step.kind == StepKind::backward;
+    if (whole && plan_.form == BackwardForm::whole)
+      return add(ActionKind::backward, row, b, step.micro_batch);
+    CHECK(plan_.form == BackwardForm::split, "a part of a backward that is whole");
+    if (whole || step.kind == StepKind::backward_input)
+      add(ActionKind::backward_input, row, b, step.micro_batch);
+    if (whole || step.kind == StepKind::backward_weight)
+      add(ActionKind::backward_weight, row, b, step.micro_batch);
+  }
+
+  void add(ActionKind kind, size_t row, size_t b, int32_t micro_batch) {
+    const ChainBlock& block = plan_.chain[b];
+    const Code& code = program_.code(block.code);
+    if (ops_of(code, section_of(kind)).empty()) return;
+    const auto [it, fresh] = known_.try_emplace({block.code, kind});
+    if (fresh) it->second = touched_by(code, section_of(kind));
+    BlockStep step{kind, row, b, micro_batch, it->second.packs, groups_of(program_, block, it->second.read),
+                   {}};
+    for (const size_t g : groups_of(program_, block, it->second.added_to))
+      step.adds.push_back({slots_.at({g, b}), micro_batch / plan_.micro_batches_per_lane});
+    steps_.push_back(std::move(step));
+  }
+
+  const Program& program_;
+  const StepPlan& plan_;
+  std::map<std::pair<size_t, size_t>, size_t> slots_;  // by group and block
+  std::map<std::pair<CodeId, ActionKind>, Touched> known_;
+  std::vector<BlockStep> steps_;
+};
+
 }  // namespace
 
-std::vector<BlockStep> block_steps(const Program& program, const Chain& chain,
+std::vector<BlockStep> block_steps(const Program& program, const StepPlan& plan,
                                    const std::vector<ScheduleStep>& rows) {
-  std::map<std::pair<CodeId, ActionKind>, Touched> known;
-  std::vector<BlockStep> steps;
-  const auto add = [&](ActionKind kind, size_t b, int32_t micro_batch) {
-    const ChainBlock& block = chain[b];
-    const auto [it, fresh] = known.try_emplace({block.code, kind});
-    if (fresh) it->second = touched_by(program.code(block.code), section_of(kind));
-    const Touched& touched = it->second;
-    steps.push_back({kind, b, micro_batch, touched.packs, groups_of(program, block, touched.read),
-                     groups_of(program, block, touched.added_to)});
-  };
-  for (const ScheduleStep& row : rows) {
-    if (row.kind == StepKind::forward) {
-      for (size_t b = 0; b < chain.size(); ++b) add(ActionKind::forward, b, row.micro_batch);
-    } else {
-      CHECK(row.kind == StepKind::backward, "one stage runs its backward whole");
-      for (size_t b = chain.size(); b-- > 0;) add(ActionKind::backward, b, row.micro_batch);
-    }
-  }
-  return steps;
+  Opener opener(program, plan);
+  for (size_t row = 0; row < rows.size(); ++row) opener.open(rows[row], row);
+  return opener.steps();
 }
 
 std::vector<std::vector<size_t>> plan_fetches(const std::vector<BlockStep>& steps, const Sharding& sharding) {

@@ -1,10 +1,9 @@
-// Gradients of a timeline. A rank's lanes are summed one after the other, each in an accumulator of its own
-// on a stack that works like a binary counter: lane l adds at depth popcount(l), and after it as many
-// accumulators are added to the ones below as l has trailing ones. The sum of the first 2^k lanes is thus a
-// binary tree; the communicator goes on with the same tree over ranks.
+// Gradients of a timeline. Each lane of a slot has an accumulator of its own, from its first addition to its
+// last; then neighbouring lanes are added, and their sums, as in a binary tree, whatever order they end in.
+// The communicator goes on with the same tree over ranks.
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 
 #include "base/error.h"
 #include "lower/timeline_builder.h"
@@ -17,109 +16,138 @@ constexpr size_t kStepsToJoin = 2;
 
 }  // namespace
 
-void TimelineBuilder::bind_gradients(const ChainBlock& block, Unit& unit) const {
+void TimelineBuilder::bind_gradients(size_t b, int64_t lane, Unit& unit) const {
+  const ChainBlock& block = (*chain_)[b];
   const Code& code = program_.code(block.code);
-  const std::vector<ValueId> slots = values_with(code.values, ValueRole::param);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const std::string name = code.value(slots[i]).name + ".grad";
+  const std::vector<ValueId> params = values_with(code.values, ValueRole::param);
+  for (size_t i = 0; i < params.size(); ++i) {
+    const std::string name = code.value(params[i]).name + ".grad";
     for (const ValueId grad : values_with(code.values, ValueRole::param_grad)) {
       if (code.value(grad).name != name) continue;
       const Param& param = program_.params[static_cast<size_t>(block.params[i].index)];
-      const std::vector<BufferId>& gradients = copies_[static_cast<size_t>(param.group.index)].gradients;
-      if (depth_ < gradients.size())
-        unit.bound[static_cast<size_t>(grad.index)] = {gradients[depth_], param.offset * 4};
+      for (size_t s = 0; s < slots_.size(); ++s) {
+        if (slots_[s].group != static_cast<size_t>(param.group.index) || slots_[s].block != b) continue;
+        const auto open = sums_[s].open.find(lane);
+        if (open != sums_[s].open.end())
+          unit.bound[static_cast<size_t>(grad.index)] = {open->second, param.offset * size_of(DType::f32)};
+      }
     }
   }
 }
 
-// At the first step of a lane: where its sums go, and which steps add to them.
-void TimelineBuilder::start_lane(const std::vector<BlockStep>& steps, size_t i) {
-  const int64_t per_lane = static_cast<int64_t>(micro_batches_.size()) / sharding_.lanes;
-  const auto lane_of = [&](const BlockStep& step) { return step.micro_batch / per_lane; };
-  const bool trains = steps.back().kind != ActionKind::forward;
-  if (!trains || (i > 0 && lane_of(steps[i]) == lane_of(steps[i - 1]))) return;
-  lane_ = lane_of(steps[i]);
-  depth_ = static_cast<size_t>(std::popcount(static_cast<uint64_t>(lane_)));
-  for (size_t g = 0; g < copies_.size(); ++g) {
-    std::vector<BufferId>& gradients = copies_[g].gradients;
-    if (depth_ < gradients.size()) continue;
-    const std::string name = depth_ == 0 ? "/gradient" : fmt::format("/gradient.{}", depth_);
-    gradients.push_back(buffer(group(g).name + name, BufferClass::gradient, group(g).elements * 4));
-    CHECK(depth_ < gradients.size(), "lane {}: depth {} comes out of turn", lane_, depth_);
-  }
-  std::vector<bool> seen(copies_.size());
-  for (size_t s = i; s < steps.size() && lane_of(steps[s]) == lane_; ++s)
-    for (const size_t g : steps[s].adds_to) {
-      if (!seen[g]) copies_[g].first_add = s;
-      copies_[g].last_add = s;
-      seen[g] = true;
-    }
-  if (sharding_.zero < 2)
-    for (size_t g = 0; g < copies_.size(); ++g) zero_gradient(g);
+void TimelineBuilder::open_lane(const Addition& addition) {
+  const GradientSlot& slot = slots_[addition.slot];
+  std::string name = group(slot.group).name + "/gradient";
+  if (groups_[slot.group].uses.size() > 1) name += "/" + (*chain_)[slot.block].name;
+  if (slot.lanes > 1) name += fmt::format(".{}", addition.lane);
+  sums_[addition.slot].open[addition.lane] =
+      zeroed(name, BufferClass::gradient, group(slot.group).elements * size_of(DType::f32));
 }
 
-// Where whole gradients are short-lived, they are cleared as late as can be.
-void TimelineBuilder::before_adds(const BlockStep& step, size_t index) {
-  for (const size_t g : step.adds_to)
-    if (sharding_.zero >= 2 && !copies_[g].gradients.empty() && copies_[g].first_add == index)
-      zero_gradient(g);
-}
-
-void TimelineBuilder::after_adds(const BlockStep& step, size_t index) {
-  for (const size_t g : step.adds_to) {
-    if (copies_[g].gradients.empty() || copies_[g].last_add != index) continue;
-    combine_lanes(g);
-    if (lane_ + 1 == sharding_.lanes) reduce_gradient(g, index);
-  }
-}
-
-void TimelineBuilder::zero_gradient(size_t g) {
-  add_action(ActionKind::zero,
-             add_unit(group(g).name + "/zero", zero_code(group(g).elements),
-                      {{"grad", {copies_[g].gradients[depth_], 0}}}),
-             -1);
-}
-
-void TimelineBuilder::combine_lanes(size_t g) {
-  const int merges = std::countr_one(static_cast<uint64_t>(lane_));
-  for (size_t k = 0; k < static_cast<size_t>(merges); ++k) {
-    const std::vector<BufferId>& gradients = copies_[g].gradients;
+void TimelineBuilder::close_lane(const Addition& addition, size_t step) {
+  const GradientSlot& slot = slots_[addition.slot];
+  Sums& sums = sums_[addition.slot];
+  BufferId sum = sums.open.extract(addition.lane).mapped();
+  int64_t first = addition.lane - slot.first_lane, lanes = 1;
+  while (lanes < slot.lanes) {
+    const auto sibling = sums.done.find(first ^ lanes);
+    if (sibling == sums.done.end() || sibling->second.first != lanes) break;
+    const BufferId other = sibling->second.second;
+    const bool second = sibling->first < first;
+    const BufferId earlier = second ? other : sum, later = second ? sum : other;
     add_action(ActionKind::combine_lanes,
-               add_unit(group(g).name + "/combine", combine_code(group(g).elements),
-                        {{"earlier", {gradients[depth_ - k - 1], 0}}, {"later", {gradients[depth_ - k], 0}}}),
+               add_unit(group(slot.group).name + "/combine", combine_code(group(slot.group).elements),
+                        {{"earlier", {earlier, 0}}, {"later", {later, 0}}}),
                -1);
+    first = std::min(first, sibling->first);
+    sum = earlier;
+    sums.done.erase(sibling);
+    lanes *= 2;
   }
+  sums.done[first] = {lanes, sum};
+  if (lanes == slot.lanes && slot.other_copy < 0) reduce_gradient(addition.slot, sum, step);
 }
 
-void TimelineBuilder::reduce_gradient(size_t g, size_t step) {
-  const ParamGroup& group = this->group(g);
-  Copies& copies = copies_[g];
-  const Location whole{copies.gradients[0], 0};
-  copies.reduced = whole;
-  if (ranks() == 1) return;
+void TimelineBuilder::reduce_gradient(size_t s, BufferId gradient, size_t step) {
+  const ParamGroup& group = this->group(slots_[s].group);
+  Sums& sums = sums_[s];
+  const Location whole{gradient, 0};
+  sums.reduced = whole;
+  if (program_.mesh.data_parallel() == 1) return;
   if (!sharded()) {
-    copies.reduce = add_comm(
-        ActionKind::reduce_grad,
-        {{.op = CommOp::all_reduce, .comm = comms_.dp, .from = whole, .to = whole, .count = group.elements}});
+    sums.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                                     .comm = plan_.comms.dp,
+                                                     .from = whole,
+                                                     .to = whole,
+                                                     .count = group.elements}});
     return;
   }
   const int64_t n = group.shard_elements;
-  copies.reduced.offset = group.shard_begin * 4;
-  if (sharding_.zero >= 2)
-    copies.reduced = {buffer(group.name + "/gradient_shard", BufferClass::gradient, n * 4), 0};
+  sums.reduced.offset = group.shard_begin * size_of(DType::f32);
+  if (plan_.sharding.zero >= 2)
+    sums.reduced = {
+        buffer(program_.buffer(gradient).name + "_shard", BufferClass::gradient, n * size_of(DType::f32)), 0};
   std::vector<Transfer> transfers = {{.op = CommOp::reduce_scatter,
-                                      .comm = comms_.dp_shard,
+                                      .comm = plan_.comms.dp_shard,
                                       .from = whole,
-                                      .to = copies.reduced,
+                                      .to = sums.reduced,
                                       .count = n}};
   if (program_.mesh.dp_replicate > 1)
     transfers.push_back({.op = CommOp::all_reduce,
-                         .comm = comms_.dp_replicate,
-                         .from = copies.reduced,
-                         .to = copies.reduced,
+                         .comm = plan_.comms.dp_replicate,
+                         .from = sums.reduced,
+                         .to = sums.reduced,
                          .count = n});
-  copies.reduce = add_comm(ActionKind::reduce_grad, std::move(transfers));
-  if (sharding_.zero >= 2) joins_.push_back({copies.reduce, step + kStepsToJoin});
+  sums.ready = add_comm(ActionKind::reduce_grad, std::move(transfers));
+  if (plan_.sharding.zero >= 2) joins_.push_back({sums.ready, step + kStepsToJoin});
+}
+
+// What has to wait until all micro-batches are through: the halves that two copies of a stage have summed,
+// and the uses of a parameter. All ranks go through the slots in the same order.
+void TimelineBuilder::finish_gradients() {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (slots_[s].other_copy < 0) continue;
+    const BufferId half = sums_[s].done.begin()->second.second;
+    sums_[s].ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                                         .comm = plan_.comms.copies.at(slots_[s].other_copy),
+                                                         .from = {half, 0},
+                                                         .to = {half, 0},
+                                                         .count = group(slots_[s].group).elements}});
+    const ActionId halves = sums_[s].ready;
+    reduce_gradient(s, half, 0);
+    if (!sums_[s].ready.valid()) sums_[s].ready = halves;
+  }
+  for (size_t s = slots_.size(); s-- > 0;) slot_of_[slots_[s].group] = s;  // the first use
+  for (size_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].held && groups_[g].uses.size() > 1) add_uses(g);
+}
+
+// Into the first use's, where both are here; else with the rank that has the other.
+void TimelineBuilder::add_uses(size_t g) {
+  CHECK(groups_[g].uses.size() == 2, "{} is used {} times", group(g).name, groups_[g].uses.size());
+  const size_t first = slot_of_[g];
+  const int64_t n = group(g).shard_elements;
+  Sums& sums = sums_[first];
+  if (first + 1 < slots_.size() && slots_[first + 1].group == g) {
+    for (const size_t s : {first, first + 1})
+      if (sums_[s].ready.valid()) waits_.push_back(sums_[s].ready);
+    add_action(ActionKind::combine_uses,
+               add_unit(group(g).name + "/uses", combine_code(n),
+                        {{"earlier", sums.reduced}, {"later", sums_[first + 1].reduced}}),
+               -1);
+    return;
+  }
+  const std::vector<size_t>& uses = groups_[g].uses;
+  const size_t other = slots_[first].block == uses[0] ? uses[1] : uses[0];
+  int32_t peer = -1;
+  for (int32_t d = 0; d < plan_.map.placement.directions(); ++d)
+    if (rank_of_block(plan_.map, slots_[first].block, d) == plan_.map.rank)
+      peer = rank_of_block(plan_.map, other, d);
+  sums.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                                   .comm = plan_.comms.uses.at(peer),
+                                                   .from = sums.reduced,
+                                                   .to = sums.reduced,
+                                                   .count = n}});
 }
 
 }  // namespace trireme

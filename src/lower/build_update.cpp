@@ -2,75 +2,107 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "lower/timeline_builder.h"
 
 namespace trireme {
 
+// A step's losses are summed over all its micro-batches as on one rank: ranks without the last stage bring
+// zeros, and x + 0 is x.
 void TimelineBuilder::loss() {
-  CHECK(static_cast<int64_t>(micro_batches_.size()) % sharding_.lanes == 0, "{} micro-batches in {} lanes",
-        micro_batches_.size(), sharding_.lanes);
-  const UnitId unit =
-      add_unit("loss", loss_code(static_cast<int64_t>(micro_batches_.size()), sharding_.lanes),
-               {{"losses", {losses_, 0}}, {"result", {program_.result, 0}}});
-  add_action(ActionKind::loss, unit, -1);
-  if (ranks() == 1) return;
-  const Location result{program_.result, 0};
+  const int64_t rows = static_cast<int64_t>(micro_batches_.size());
+  const Location result{program_.result, 0}, losses{losses_, 0};
+  if (pipelined())
+    waits_.push_back(add_comm(ActionKind::gather_losses, {{.op = CommOp::all_reduce,
+                                                           .comm = plan_.comms.pp,
+                                                           .from = losses,
+                                                           .to = losses,
+                                                           .count = rows * 2,
+                                                           .dtype = DType::f64}}));
+  add_action(
+      ActionKind::loss,
+      add_unit("loss", loss_code(rows, plan_.sharding.lanes), {{"losses", losses}, {"result", result}}), -1);
+  if (program_.mesh.data_parallel() == 1) return;
   add_comm(ActionKind::reduce_loss, {{.op = CommOp::all_reduce,
-                                      .comm = comms_.dp,
+                                      .comm = plan_.comms.dp,
                                       .from = result,
                                       .to = result,
                                       .count = 2,
                                       .dtype = DType::f64}});
 }
 
-// A partial sum per kParamAlignment elements of every group, in their order, so that the norm's bits do not
-// depend on how groups are cut. Where they are, each rank fills in its part and zeros are added to it.
-BufferId TimelineBuilder::norm_partials() {
+// The square of each group's norm. A group has a partial sum per kParamAlignment elements, in their order, so
+// that the bits do not depend on how it is cut: each rank fills in its part and zeros are added to it. Of the
+// ranks that hold a group, one counts it.
+BufferId TimelineBuilder::group_norms() {
+  const auto bytes_for = [](int64_t n) { return n * size_of(DType::f64); };
+  std::vector<int64_t> at(groups_.size());  // of the group's first partial sum
   int64_t partials = 0;
-  for (const GroupPlan& plan : groups_) partials += plan.used_elements / kParamAlignment;
-  const int64_t bytes = partials * size_of(DType::f64);
-  const BufferId partial = buffer("norm_partials", BufferClass::scalar, bytes);
-  if (sharded())
-    add_action(
-        ActionKind::zero,
-        add_unit("norm_partials/zero", zero_code(bytes / size_of(DType::f32)), {{"grad", {partial, 0}}}), -1);
-  int64_t offset = 0;
-  for (size_t g = 0; g < copies_.size(); ++g) {
-    const int64_t begin = group(g).shard_begin, used = groups_[g].used_elements;
-    const int64_t n = std::min(group(g).shard_elements, used - begin);
-    if (copies_[g].reduce.valid()) waits_.push_back(copies_[g].reduce);
+  for (size_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].counted)
+      at[g] = std::exchange(partials, partials + groups_[g].used_elements / kParamAlignment);
+  const auto all = static_cast<int64_t>(groups_.size());
+  const BufferId norms = pipelined() ? zeroed("group_norms", BufferClass::scalar, bytes_for(all))
+                                     : buffer("group_norms", BufferClass::scalar, bytes_for(all));
+  BufferId partial;
+  if (partials > 0)
+    partial = sharded() ? zeroed("norm_partials", BufferClass::scalar, bytes_for(partials))
+                        : buffer("norm_partials", BufferClass::scalar, bytes_for(partials));
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    if (!groups_[g].counted) continue;
+    const Sums& sums = sums_[slot_of_[g]];
+    const int64_t begin = group(g).shard_begin;
+    const int64_t n = std::min(group(g).shard_elements, groups_[g].used_elements - begin);
+    if (sums.ready.valid()) waits_.push_back(sums.ready);
     if (n > 0)
       add_action(ActionKind::norm_partial,
                  add_unit(group(g).name + "/norm", norm_partial_code(n),
-                          {{"grad", copies_[g].reduced},
-                           {"partial", {partial, offset + begin / kParamAlignment * size_of(DType::f64)}}}),
+                          {{"grad", sums.reduced},
+                           {"partial", {partial, bytes_for(at[g] + begin / kParamAlignment)}}}),
                  -1);
-    offset += used / kParamAlignment * size_of(DType::f64);
   }
-  if (sharded())
+  if (sharded() && partials > 0)
     waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
-                                                         .comm = comms_.dp_shard,
+                                                         .comm = plan_.comms.dp_shard,
                                                          .from = {partial, 0},
                                                          .to = {partial, 0},
                                                          .count = partials,
                                                          .dtype = DType::f64}}));
-  return partial;
+  for (size_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].counted)
+      add_action(
+          ActionKind::group_norm,
+          add_unit(group(g).name + "/group_norm", group_norm_code(groups_[g].used_elements / kParamAlignment),
+                   {{"partials", {partial, bytes_for(at[g])}},
+                    {"norm", {norms, bytes_for(static_cast<int64_t>(g))}}}),
+          -1);
+  if (pipelined())
+    waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
+                                                         .comm = plan_.comms.pp,
+                                                         .from = {norms, 0},
+                                                         .to = {norms, 0},
+                                                         .count = all,
+                                                         .dtype = DType::f64}}));
+  return norms;
 }
 
 void TimelineBuilder::update(const UpdateRule& rule) {
-  const BufferId partial = norm_partials();
-  const int64_t partials = program_.buffer(partial).bytes / size_of(DType::f64);
+  finish_gradients();
+  const BufferId norms = group_norms();
   add_action(ActionKind::grad_norm,
-             add_unit("grad_norm", grad_norm_code(partials, rule),
-                      {{"partials", {partial, 0}}, {"scalars", {program_.scalars, 0}}}),
+             add_unit("grad_norm", grad_norm_code(static_cast<int64_t>(groups_.size()), rule),
+                      {{"partials", {norms, 0}}, {"scalars", {program_.scalars, 0}}}),
              -1);
-  for (size_t g = 0; g < copies_.size(); ++g) optimizer(g, rule);
+  for (size_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].held) optimizer(g, rule);
 }
 
 void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
   const int64_t begin = group(g).shard_begin, end = begin + group(g).shard_elements;
+  const Sums& sums = sums_[slot_of_[g]];
+  if (sums.ready.valid()) waits_.push_back(sums.ready);
   std::vector<FlatRange> ranges;
   std::vector<std::pair<std::string, Location>> bound{{"scalars", {program_.scalars, 0}}};
   for (FlatRange range : groups_[g].decay_ranges) {
@@ -80,7 +112,7 @@ void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
     const size_t i = ranges.size();
     const int64_t start = (range.begin - begin) * 4;
     ranges.push_back(range);
-    const Location grad{copies_[g].reduced.buffer, copies_[g].reduced.offset + start};
+    const Location grad{sums.reduced.buffer, sums.reduced.offset + start};
     bound.push_back({fmt::format("grad.{}", i), grad});
     bound.push_back({fmt::format("master.{}", i), {group(g).master, start}});
     bound.push_back({fmt::format("moment1.{}", i), {group(g).moment1, start}});

@@ -27,7 +27,7 @@ Location TimelineBuilder::param_location(ParamId id) const {
   const bool direct = param.offset < resident;
   Location location = direct ? copies_[g].resident : copies_[g].transient;
   if (!location.buffer.valid()) return {};  // nobody has needed it yet
-  location.offset += (direct ? param.offset : param.offset - resident) * size_of(compute_);
+  location.offset += (direct ? param.offset : param.offset - resident) * size_of(plan_.compute);
   return location;
 }
 
@@ -52,8 +52,9 @@ Location TimelineBuilder::prepared_location(const ChainBlock& block, const Op& o
 void TimelineBuilder::make_weights(Life life) {
   weights_life_ = life == Life::lasting ? kLasting : timeline_;
   for (size_t g = 0; g < copies_.size(); ++g) {
+    if (!groups_[g].held) continue;
     const int64_t resident = groups_[g].resident_elements, all = group(g).elements;
-    if (compute_ == DType::f32) {  // the master weights serve
+    if (plan_.compute == DType::f32) {  // the master weights serve
       copies_[g].resident = {group(g).master, 0};
       copies_[g].transient = {group(g).master, resident * size_of(DType::f32)};
       continue;
@@ -61,17 +62,17 @@ void TimelineBuilder::make_weights(Life life) {
     const auto add = [&](const char* part, int64_t elements) -> Location {
       if (elements == 0) return {};
       return {add_buffer(program_, fmt::format("{}/{}", group(g).name, part), BufferClass::compute,
-                         elements * size_of(compute_), weights_life_),
+                         elements * size_of(plan_.compute), weights_life_),
               0};
     };
     copies_[g].resident = add("resident", resident);
     copies_[g].transient = add("transient", all - resident);
   }
   for (size_t g = 0; g < copies_.size(); ++g) {
-    if (compute_ != DType::f32) {
+    if (groups_[g].held && plan_.compute != DType::f32) {
       const int64_t resident = groups_[g].resident_elements;
       const UnitId unit =
-          add_unit(group(g).name + "/unshard", unshard_code(group(g).elements, resident, compute_),
+          add_unit(group(g).name + "/unshard", unshard_code(group(g).elements, resident, plan_.compute),
                    {{"master_resident", {group(g).master, 0}},
                     {"resident", copies_[g].resident},
                     {"master_transient", {group(g).master, resident * 4}},
@@ -86,7 +87,7 @@ void TimelineBuilder::make_weights(Life life) {
 void TimelineBuilder::prepare_blocks_of(GroupId last) {
   for (size_t b = 0; b < chain_->size(); ++b) {
     const ChainBlock& block = (*chain_)[b];
-    if (program_.code(block.code).prepare.empty()) continue;
+    if (!holds(plan_.map, b) || program_.code(block.code).prepare.empty()) continue;
     GroupId latest(0);
     for (const ParamId id : block.params)
       latest = std::max(latest, program_.params[static_cast<size_t>(id.index)].group);
@@ -101,51 +102,53 @@ void TimelineBuilder::prepare(size_t b) {
 
 // --- cut weights ------------------------------------------------------------------------------------------
 
-// This rank's shard into its place, then the others'. What was made from an earlier fetch no longer counts.
+// This rank's shard into its place, then the others'.
 void TimelineBuilder::start_fetch(size_t g) {
   const ParamGroup& group = this->group(g);
-  Copies& copies = copies_[g];
   weights_life_ = timeline_;
-  const int64_t size = size_of(compute_);
-  copies.gathered = buffer(group.name + "/gathered", BufferClass::compute, group.elements * size);
+  const int64_t size = size_of(plan_.compute);
+  const BufferId gathered = buffer(group.name + "/gathered", BufferClass::compute, group.elements * size);
   Location own{group.master, 0};  // f32 weights go out as they are
-  if (compute_ != DType::f32) {
-    own = {copies.gathered, group.shard_begin * size};
+  if (plan_.compute != DType::f32) {
+    own = {gathered, group.shard_begin * size};
     add_action(ActionKind::unshard,
-               add_unit(group.name + "/unshard", cast_code(group.shard_elements, DType::f32, compute_),
+               add_unit(group.name + "/unshard", cast_code(group.shard_elements, DType::f32, plan_.compute),
                         {{"from", {group.master, 0}}, {"to", own}}),
                -1);
   }
-  copies.gather = add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
-                                                        .comm = comms_.dp_shard,
-                                                        .from = own,
-                                                        .to = {copies.gathered, 0},
-                                                        .count = group.shard_elements,
-                                                        .dtype = compute_}});
-  std::erase_if(prepared_, [&](const auto& entry) {
-    return program_.params[static_cast<size_t>(entry.first.first.index)].group ==
-           GroupId(static_cast<int64_t>(g));
-  });
-  for (size_t b = 0; b < chain_->size(); ++b)
-    for (const ParamId id : (*chain_)[b].params)
-      if (program_.params[static_cast<size_t>(id.index)].group == GroupId(static_cast<int64_t>(g)))
-        packed_[b] = false;
+  const ActionId gather = add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
+                                                                .comm = plan_.comms.dp_shard,
+                                                                .from = own,
+                                                                .to = {gathered, 0},
+                                                                .count = group.shard_elements,
+                                                                .dtype = plan_.compute}});
+  copies_[g].fetches.push_back({gather, gathered});
 }
 
-// What follows waits for the gather. Where a group has both kinds of parameters, the resident ones move out,
-// so that the rest dies once it is packed.
+// What follows waits for the gather; what was made from an earlier fetch no longer counts. Where a group has
+// both kinds of parameters, the resident ones move out, so that the rest dies once it is packed.
 void TimelineBuilder::finish_fetch(size_t g) {
+  const GroupId id(static_cast<int64_t>(g));
+  const auto in_group = [&](ParamId param) {
+    return program_.params[static_cast<size_t>(param.index)].group == id;
+  };
+  std::erase_if(prepared_, [&](const auto& entry) { return in_group(entry.first.first); });
+  for (size_t b = 0; b < chain_->size(); ++b) {
+    const std::vector<ParamId>& params = (*chain_)[b].params;
+    if (std::any_of(params.begin(), params.end(), in_group)) packed_[b] = false;
+  }
   Copies& copies = copies_[g];
-  if (!copies.gather.valid()) return;
-  waits_.push_back(std::exchange(copies.gather, {}));
-  const int64_t resident = groups_[g].resident_elements, size = size_of(compute_);
-  copies.resident = {copies.gathered, 0};
-  copies.transient = {copies.gathered, resident * size};
+  const Fetch fetch = copies.fetches.front();
+  copies.fetches.pop_front();
+  waits_.push_back(fetch.gather);
+  const int64_t resident = groups_[g].resident_elements, size = size_of(plan_.compute);
+  copies.resident = {fetch.gathered, 0};
+  copies.transient = {fetch.gathered, resident * size};
   if (resident == 0 || resident == groups_[g].used_elements) return;
   copies.resident = {buffer(group(g).name + "/resident", BufferClass::compute, resident * size), 0};
   add_action(ActionKind::unshard,
-             add_unit(group(g).name + "/resident", cast_code(resident, compute_, compute_),
-                      {{"from", {copies.gathered, 0}}, {"to", copies.resident}}),
+             add_unit(group(g).name + "/resident", cast_code(resident, plan_.compute, plan_.compute),
+                      {{"from", {fetch.gathered, 0}}, {"to", copies.resident}}),
              -1);
 }
 

@@ -154,14 +154,14 @@ class Walk {
     for (now_ = 0; now_ < static_cast<int32_t>(actions.size()); ++now_) {
       const Action& action = actions[static_cast<size_t>(now_)];
       for (const ActionId id : action.waits) join(actions, id);
-      if (action.stream == Stream::comm)
+      if (action.stream != Stream::compute)
         communicate(action);
       else if (action.kind == ActionKind::load)
         load(action);
       else
         compute(action);
     }
-    for (const auto& [buffer, since] : in_flight_) outlives(buffer, now_ - 1);
+    for (const auto& [key, since] : in_flight_) outlives(key.first, now_ - 1);
   }
 
  private:
@@ -169,13 +169,19 @@ class Walk {
     int64_t begin, end;  // bytes
   };
 
-  // The stream keeps its order: whoever waits for one comm action has waited for those before it.
+  // By link of the p2p stream; the comm stream under an invalid one.
+  static CommId queue_of(const Action& action) {
+    return action.stream == Stream::p2p ? action.transfers.at(0).comm : CommId();
+  }
+
+  // A queue keeps its order: whoever waits for one of its actions has waited for those before it.
   void join(const std::vector<Action>& actions, ActionId id) {
-    CHECK(id.index < now_ && actions[static_cast<size_t>(id.index)].stream == Stream::comm,
+    CHECK(id.index < now_ && actions[static_cast<size_t>(id.index)].stream != Stream::compute,
           "action {} waits for {}, which is no earlier comm action", now_, id.index);
+    const CommId queue = queue_of(actions[static_cast<size_t>(id.index)]);
     std::erase_if(in_flight_, [&](const auto& entry) {
-      if (entry.second > id.index) return false;
-      outlives(entry.first, now_ - 1);
+      if (entry.first.second != queue || entry.second.action > id.index) return false;
+      outlives(entry.first.first, now_ - 1);
       return true;
     });
   }
@@ -189,20 +195,41 @@ class Walk {
   void communicate(const Action& action) {
     CHECK(action.waits.empty() && !action.unit.valid() && !action.transfers.empty(),
           "comm action {} is not made of transfers alone", now_);
+    CHECK(action.stream == Stream::comm || action.transfers.size() == 1, "p2p action {} is not one transfer",
+          now_);
     for (const Transfer& transfer : action.transfers) {
+      const bool single = transfer.op == CommOp::send || transfer.op == CommOp::recv;
+      CHECK(single == (action.stream == Stream::p2p), "{} {} is on the wrong stream", name_of(action.kind),
+            now_);
+      const CommGroup& group = program_.comms.at(static_cast<size_t>(transfer.comm.index));
       const int64_t bytes = transfer.count * size_of(transfer.dtype);
-      const int64_t all =
-          bytes * static_cast<int64_t>(program_.comms[static_cast<size_t>(transfer.comm.index)].ranks.size());
-      const bool scatters = transfer.op == CommOp::reduce_scatter,
-                 gathers = transfer.op == CommOp::all_gather;
-      reach(transfer.from, scatters ? all : bytes, action);
-      reach(transfer.to, gathers ? all : bytes, action);
-      CHECK(is_written(transfer.from, scatters ? all : bytes), "{} {}: {} is read before it is written",
-            name_of(action.kind), now_, program_.buffer(transfer.from.buffer).name);
-      write(transfer.to, gathers ? all : bytes);
+      const int64_t all = bytes * static_cast<int64_t>(group.ranks.size());
+      const int64_t read = transfer.op == CommOp::reduce_scatter ? all : bytes;
+      const int64_t made = transfer.op == CommOp::all_gather ? all : bytes;
+      reach(transfer.from, read, action);
+      reach(transfer.to, made, action);
+      CHECK(transfer.op == CommOp::recv || is_written(transfer.from, read),
+            "{} {}: {} is read before it is written", name_of(action.kind), now_,
+            program_.buffer(transfer.from.buffer).name);
+      if (transfer.op != CommOp::send) write(transfer.to, made);
     }
-    for (const Transfer& transfer : action.transfers)
-      for (const BufferId id : {transfer.from.buffer, transfer.to.buffer}) in_flight_[id] = now_;
+    for (const Transfer& transfer : action.transfers) {
+      take(transfer.from.buffer, action, false);
+      take(transfer.to.buffer, action, transfer.op != CommOp::send);
+    }
+  }
+
+  void take(BufferId id, const Action& action, bool written) {
+    Flight& flight = in_flight_[{id, queue_of(action)}];
+    flight = {now_, flight.written || written};
+  }
+
+  // A comm action may read what compute reads.
+  bool is_free(BufferId id, bool writes) const {
+    for (auto it = in_flight_.lower_bound({id, CommId()}); it != in_flight_.end() && it->first.first == id;
+         ++it)
+      if (writes || it->second.written) return false;
+    return true;
   }
 
   // Memory of a comm action, alive now.
@@ -233,7 +260,7 @@ class Walk {
       CHECK(location.offset + bytes <= buffer.bytes, "{} {}: {} reaches past {}", name_of(action.kind),
             unit.name, value.name, buffer.name);
       alive(location.buffer);
-      CHECK(!in_flight_.contains(location.buffer), "{} {}: {} is used while a comm action has it",
+      CHECK(is_free(location.buffer, use.writes), "{} {}: {} is used while a comm action has it",
             name_of(action.kind), unit.name, buffer.name);
       // A workspace belongs to one action: verify() has seen to the order of its locals.
       if (value.role == ValueRole::local) continue;
@@ -274,8 +301,12 @@ class Walk {
   Uses& uses_;
   int32_t now_ = 0;
   std::vector<std::vector<Range>> written_;  // by buffer
-  std::map<BufferId, int32_t>
-      in_flight_;  // buffers of comm actions that nothing has waited for, by the last one
+  // Buffers of comm actions that nothing has waited for, by queue, with the last of them.
+  struct Flight {
+    int32_t action = 0;
+    bool written = false;
+  };
+  std::map<std::pair<BufferId, CommId>, Flight> in_flight_;
 };
 
 // --- order ------------------------------------------------------------------------------------------------
@@ -294,6 +325,9 @@ void check_order(const Program& program, const Timeline& timeline) {
       const auto found = open.find(key);
       return found != open.end() && found->second == state;
     };
+    const auto has = [&](const Action& one, Section part) {
+      return !ops_of(program.code(program.unit(one.unit).code), part).empty();
+    };
     const auto expect = [&](State state) {
       CHECK(is(state), "{}: {} of micro-batch {} out of order", name, name_of(action.kind),
             action.micro_batch);
@@ -308,12 +342,14 @@ void check_order(const Program& program, const Timeline& timeline) {
       CHECK(open.emplace(key, State::forward).second, "{}: micro-batch {} goes forward twice", name,
             action.micro_batch);
     } else if (action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight) {
-      expect(action.kind == ActionKind::backward ? State::forward : State::input_part);
+      const bool alone = action.kind == ActionKind::backward || !has(action, Section::backward_input);
+      expect(alone ? State::forward : State::input_part);
       open.erase(key);
       trains = true;
     } else if (action.kind == ActionKind::backward_input) {
       expect(State::forward);
       open[key] = State::input_part;
+      if (!has(action, Section::backward_weight)) open.erase(key);
       trains = true;
     }
   }

@@ -102,7 +102,7 @@ class SectionPlanner {
 
 }  // namespace
 
-CodeLayout lay_out(const Code& code, const std::vector<BatchField>& fields, int threads) {
+CodeLayout lay_out(const Code& code, const std::vector<BatchField>& fields, int threads, BackwardForm form) {
   CodeLayout layout;
   layout.offset.assign(code.values.size(), -1);
   layout.saved_bytes = pack_side_by_side(code, ValueRole::saved, layout.offset);
@@ -112,10 +112,8 @@ CodeLayout lay_out(const Code& code, const std::vector<BatchField>& fields, int 
       if (field.name == code.value(id).name) layout.offset[at(id)] = field.offset;
     CHECK(layout.offset[at(id)] >= 0, "{}: the batch has no field {}", code.name, code.value(id).name);
   }
-  // A code with held values runs its backward in two parts, any other as a whole.
-  const bool split = !values_with(code.values, ValueRole::held).empty();
   const std::vector<Section> sections =
-      split
+      form == BackwardForm::split
           ? std::vector{Section::prepare, Section::forward, Section::backward_input, Section::backward_weight}
           : std::vector{Section::prepare, Section::forward, Section::backward};
   for (const Section section : sections) {

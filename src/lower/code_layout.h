@@ -7,7 +7,8 @@
 
 namespace trireme {
 
-// threads: what kernels' scratch is planned for. Every batch value of the code must be among `fields`.
-CodeLayout lay_out(const Code& code, const std::vector<BatchField>& fields, int threads);
+// threads: what kernels' scratch is planned for. Every batch value of the code must be among `fields`. form:
+// how its backward will run.
+CodeLayout lay_out(const Code& code, const std::vector<BatchField>& fields, int threads, BackwardForm form);
 
 }  // namespace trireme

@@ -1,46 +1,89 @@
-// Ranks by their coordinates in the mesh. Making a communicator waits for all its members, so two ranks must
-// come to the groups that they share in the same order: by channel, links by sender and receiver.
+// Ranks by their coordinates in the mesh. Making a communicator waits for all its members, so ranks must come
+// to the groups that they share in one order: by channel, then by members.
 #include "lower/comm_groups.h"
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <algorithm>
+#include <set>
 
 namespace trireme {
 namespace {
 
-// Channels, in the order in which groups are listed.
-enum Channel : int32_t { kDp, kDpShard, kDpReplicate, kPp, kLink };
+enum Channel : int32_t { kDp, kDpShard, kDpReplicate, kPp, kCopies, kUses, kLink };
 
-CommId add(Program& program, std::string name, Channel channel, std::vector<int32_t> ranks) {
-  if (ranks.size() < 2) return {};
-  program.comms.push_back({std::move(name), channel, std::move(ranks)});
-  return CommId(static_cast<int64_t>(program.comms.size()) - 1);
-}
+class Groups {
+ public:
+  explicit Groups(Program& program) : program_(program), dp_(program.mesh.data_parallel()) {}
 
-// `count` ranks, `stride` apart, of which this one has place `place`.
-std::vector<int32_t> line(int32_t rank, int32_t place, int32_t count, int32_t stride) {
-  std::vector<int32_t> ranks;
-  for (int32_t i = 0; i < count; ++i) ranks.push_back(rank + (i - place) * stride);
-  return ranks;
-}
+  // `count` ranks, `stride` apart, of which this one has place `place`.
+  void line(Channel channel, int32_t place, int32_t count, int32_t stride) {
+    std::vector<int32_t> ranks;
+    for (int32_t i = 0; i < count; ++i) ranks.push_back(program_.rank + (i - place) * stride);
+    if (count > 1) wanted_.insert({channel, std::move(ranks)});
+  }
+
+  // This rank's counterparts on two ranks of the pipeline; nothing where they are one, or neither is its own.
+  void pair(Channel channel, int32_t a, int32_t b) {
+    if (a != b && (a == stage_rank() || b == stage_rank())) wanted_.insert({channel, {world(a), world(b)}});
+  }
+  void unordered_pair(Channel channel, int32_t a, int32_t b) {
+    pair(channel, std::min(a, b), std::max(a, b));
+  }
+
+  CommIds list() {
+    CommIds ids;
+    const auto name = [](Channel channel, const std::vector<int32_t>& ranks) -> std::string {
+      constexpr const char* kNames[] = {"dp", "dp_shard", "dp_replicate", "pp", "copies", "uses"};
+      return channel == kLink ? fmt::format("{}>{}", ranks[0], ranks[1]) : kNames[channel];
+    };
+    for (const auto& [channel, ranks] : wanted_) {
+      const CommId id(static_cast<int64_t>(program_.comms.size()));
+      program_.comms.push_back({name(channel, ranks), channel, ranks});
+      const int32_t other = ranks[ranks[0] == program_.rank ? 1 : 0] / dp_;
+      if (channel == kDp) ids.dp = id;
+      if (channel == kDpShard) ids.dp_shard = id;
+      if (channel == kDpReplicate) ids.dp_replicate = id;
+      if (channel == kPp) ids.pp = id;
+      if (channel == kCopies) ids.copies[other] = id;
+      if (channel == kUses) ids.uses[other] = id;
+      if (channel == kLink) ids.links[{ranks[0] / dp_, ranks[1] / dp_}] = id;
+    }
+    return ids;
+  }
+
+ private:
+  int32_t stage_rank() const { return program_.rank / dp_; }
+  int32_t world(int32_t pipeline_rank) const { return pipeline_rank * dp_ + program_.rank % dp_; }
+
+  Program& program_;
+  int32_t dp_;
+  std::set<std::pair<Channel, std::vector<int32_t>>> wanted_;  // in the order of the list
+};
 
 }  // namespace
 
-CommIds add_comm_groups(Program& program) {
+CommIds add_comm_groups(Program& program, const StageMap& map,
+                        const std::vector<std::pair<size_t, size_t>>& shared) {
   const Mesh& mesh = program.mesh;
   const int32_t rank = program.rank, dp = mesh.data_parallel();
-  CommIds ids;
-  ids.dp = add(program, "dp", kDp, line(rank, rank % dp, dp, 1));
-  ids.dp_shard = add(program, "dp_shard", kDpShard, line(rank, rank % mesh.dp_shard, mesh.dp_shard, 1));
-  ids.dp_replicate = add(program, "dp_replicate", kDpReplicate,
-                         line(rank, rank % dp / mesh.dp_shard, mesh.dp_replicate, mesh.dp_shard));
-  ids.pp = add(program, "pp", kPp, line(rank, rank / dp, mesh.pp, dp));
-  return ids;
-}
-
-CommId add_link(Program& program, int32_t from, int32_t to) {
-  return add(program, fmt::format("{}>{}", from, to), kLink, {from, to});
+  Groups groups(program);
+  groups.line(kDp, rank % dp, dp, 1);
+  groups.line(kDpShard, rank % mesh.dp_shard, mesh.dp_shard, 1);
+  groups.line(kDpReplicate, rank % dp / mesh.dp_shard, mesh.dp_replicate, mesh.dp_shard);
+  groups.line(kPp, rank / dp, mesh.pp, dp);
+  for (const auto& ranks : map.placement.rank_of_stage) {
+    for (size_t s = 0; s < ranks.size(); ++s) {
+      groups.unordered_pair(kCopies, map.placement.rank_of_stage[0][s], ranks[s]);
+      if (s == 0) continue;
+      groups.pair(kLink, ranks[s - 1], ranks[s]);
+      groups.pair(kLink, ranks[s], ranks[s - 1]);
+    }
+    for (const auto& [a, b] : shared)
+      groups.unordered_pair(kUses, ranks[static_cast<size_t>(stage_of(map, a))],
+                            ranks[static_cast<size_t>(stage_of(map, b))]);
+  }
+  return groups.list();
 }
 
 }  // namespace trireme

@@ -69,6 +69,15 @@ Code norm_partial_code(int64_t elements) {
   return code;
 }
 
+Code group_norm_code(int64_t partials) {
+  Code code;
+  code.name = fmt::format("group_norm.{}", partials);
+  const ValueId input = add_state(code, "partials", {DType::f64, {partials, 1}});
+  const ValueId norm = add_state(code, "norm", {DType::f64, {1}});
+  code.forward.push_back({"sum_rows", pack_attrs(SumRowsAttrs{}), {input}, {norm}});
+  return code;
+}
+
 Code grad_norm_code(int64_t partials, const UpdateRule& rule) {
   Code code;
   code.name = "grad_norm";

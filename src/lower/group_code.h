@@ -25,6 +25,8 @@ Code combine_code(int64_t elements);
 Code zero_code(int64_t elements);
 // Values grad, partial (f64, one per kParamAlignment elements).
 Code norm_partial_code(int64_t elements);
+// Values partials (f64[n]), norm (f64[1]): their sum.
+Code group_norm_code(int64_t partials);
 // Values partials, scalars.
 Code grad_norm_code(int64_t partials, const UpdateRule& rule);
 // Per range i: values grad.i, master.i, moment1.i, moment2.i; and scalars.

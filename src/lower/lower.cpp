@@ -8,35 +8,35 @@
 namespace trireme {
 namespace {
 
-// Micro-batches of one timeline through the blocks, with weights that are made or fetched for it.
-void run_blocks(TimelineBuilder& builder, const Sharding& sharding, const std::vector<ScheduleStep>& rows) {
-  if (sharding.shards == 1) builder.make_weights(TimelineBuilder::Life::timeline);
-  builder.run(rows);
+// A rank's part of a schedule, with weights that are made or fetched for it.
+void run_blocks(TimelineBuilder& builder, const RankPlan& plan, const Schedule& schedule) {
+  if (plan.sharding.shards == 1) builder.make_weights(TimelineBuilder::Life::timeline);
+  builder.run(schedule);
   builder.loss();
 }
 
 }  // namespace
 
 void lower_training(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                    const std::vector<ScheduleStep>& rows, const TrainingPlan& plan) {
+                    const Schedule& schedule, const RankPlan& plan, const UpdateRule& rule) {
   program.scalars = add_buffer(program, "scalars", BufferClass::scalar,
                                static_cast<int64_t>(kStepScalars) * size_of(DType::f64));
-  TimelineBuilder builder(program, groups, chain, plan.comms, plan.sharding, plan.compute);
-  builder.start("train", plan.micro_batches);
-  run_blocks(builder, plan.sharding, rows);
-  builder.update(plan.rule);
+  TimelineBuilder builder(program, groups, chain, plan);
+  builder.start("train", schedule.micro_batches);
+  run_blocks(builder, plan, schedule);
+  builder.update(rule);
 }
 
 void lower_evaluation(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                      const std::vector<ScheduleStep>& rows, const EvaluationPlan& plan) {
-  TimelineBuilder builder(program, groups, chain, plan.comms, plan.sharding, plan.compute);
-  builder.start("eval", plan.micro_batches);
-  run_blocks(builder, plan.sharding, rows);
+                      const Schedule& schedule, const RankPlan& plan) {
+  TimelineBuilder builder(program, groups, chain, plan);
+  builder.start("eval", schedule.micro_batches);
+  run_blocks(builder, plan, schedule);
 }
 
 void lower_generation(Program& program, const std::vector<GroupPlan>& groups, const Chain& prefill,
-                      const Chain& decode, DType compute) {
-  TimelineBuilder builder(program, groups, prefill, CommIds{}, Sharding{}, compute);
+                      const Chain& decode, const RankPlan& plan) {
+  TimelineBuilder builder(program, groups, prefill, plan);
   builder.start("weights", 0);
   builder.make_weights(TimelineBuilder::Life::lasting);
   builder.start("prefill", 1);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "lower/buffers.h"
 
@@ -12,6 +13,7 @@ namespace {
 struct Use {
   std::string group;    // the block's name, or the parameter's own
   bool direct = false;  // an op outside `prepare` reads it
+  std::set<size_t> blocks;
 };
 
 bool read_directly(const Code& code, ValueId param) {
@@ -25,12 +27,14 @@ std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chain
   std::vector<Use> uses(program.params.size());
   std::map<std::pair<CodeId, ValueId>, bool> direct;
   for (const Chain& chain : chains)
-    for (const ChainBlock& block : chain) {
+    for (size_t b = 0; b < chain.size(); ++b) {
+      const ChainBlock& block = chain[b];
       const Code& code = program.code(block.code);
       const std::vector<ValueId> slots = values_with(code.values, ValueRole::param);
       for (size_t i = 0; i < slots.size(); ++i) {
         Use& use = uses[static_cast<size_t>(block.params[i].index)];
         const bool shared = !use.group.empty() && use.group != block.name;
+        use.blocks.insert(b);
         use.group = shared ? program.params[static_cast<size_t>(block.params[i].index)].name : block.name;
         const auto [it, fresh] = direct.try_emplace({block.code, slots[i]}, false);
         if (fresh) it->second = read_directly(code, slots[i]);
@@ -47,10 +51,42 @@ void extend(std::vector<FlatRange>& ranges, int64_t begin, int64_t end, bool dec
     ranges.push_back({begin, end, decay});
 }
 
+// Where its parameters lie in the flat buffers, and which stages use it.
+GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size_t>& members,
+                     const std::vector<Use>& uses, const StageMap& map) {
+  GroupPlan plan;
+  std::set<size_t> blocks;
+  for (const size_t i : members) {
+    Param& param = program.params[i];
+    param.group = GroupId(static_cast<int64_t>(program.groups.size()));
+    param.offset = group.elements;
+    group.elements += (count(param.shape) + kParamAlignment - 1) / kParamAlignment * kParamAlignment;
+    if (uses[i].direct) plan.resident_elements = group.elements;
+    extend(plan.decay_ranges, param.offset, group.elements, param.decay);
+    blocks.insert(uses[i].blocks.begin(), uses[i].blocks.end());
+  }
+  plan.used_elements = group.elements;
+  plan.uses.assign(blocks.begin(), blocks.end());
+  plan.held = std::any_of(blocks.begin(), blocks.end(), [&](size_t b) { return holds(map, b); });
+  plan.counted = rank_of_block(map, plan.uses.front(), 0) == map.rank;
+  return plan;
+}
+
+// This rank's slice and its lasting buffers.
+void cut(Program& program, ParamGroup& group, const Sharding& sharding, Trains trains) {
+  group.shard_elements = group.elements / sharding.shards;
+  group.shard_begin = sharding.shard * group.shard_elements;
+  const int64_t bytes = group.shard_elements * size_of(DType::f32);
+  group.master = add_buffer(program, group.name + "/master", BufferClass::master, bytes);
+  if (trains == Trains::no) return;
+  group.moment1 = add_buffer(program, group.name + "/moment1", BufferClass::moment, bytes);
+  group.moment2 = add_buffer(program, group.name + "/moment2", BufferClass::moment, bytes);
+}
+
 }  // namespace
 
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
-                                  const Sharding& sharding, bool trains) {
+                                  const Sharding& sharding, const StageMap& map, Trains trains) {
   const std::vector<Use> uses = uses_of(program, chains);
   std::vector<GroupPlan> plans;
   std::map<std::string, std::vector<size_t>> members;
@@ -69,26 +105,10 @@ std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& ch
     });
     ParamGroup group;
     group.name = name;
-    GroupPlan plan;
-    for (const size_t i : list) {
-      Param& param = program.params[i];
-      param.group = GroupId(static_cast<int64_t>(program.groups.size()));
-      param.offset = group.elements;
-      group.elements += (count(param.shape) + kParamAlignment - 1) / kParamAlignment * kParamAlignment;
-      if (uses[i].direct) plan.resident_elements = group.elements;
-      extend(plan.decay_ranges, param.offset, group.elements, param.decay);
-    }
-    plan.used_elements = group.elements;
+    GroupPlan plan = plan_group(program, group, list, uses, map);
     const int64_t unit = kParamAlignment * sharding.shards;
     group.elements = (group.elements + unit - 1) / unit * unit;
-    group.shard_elements = group.elements / sharding.shards;
-    group.shard_begin = sharding.shard * group.shard_elements;
-    const int64_t bytes = group.shard_elements * size_of(DType::f32);
-    group.master = add_buffer(program, name + "/master", BufferClass::master, bytes);
-    if (trains) {
-      group.moment1 = add_buffer(program, name + "/moment1", BufferClass::moment, bytes);
-      group.moment2 = add_buffer(program, name + "/moment2", BufferClass::moment, bytes);
-    }
+    if (plan.held) cut(program, group, sharding, trains);
     program.groups.push_back(std::move(group));
     plans.push_back(std::move(plan));
   }

@@ -4,11 +4,14 @@
 // In a group's flat buffers stand first the parameters that ops read directly (resident: norms, biases,
 // embeddings), then those that only `prepare` reads (transient: packed matrices), whose compute copy dies
 // once they are packed. In each half those without weight decay come first.
+//
+// Every rank plans all groups of the model alike, and keeps the state of those that its stages use.
 #pragma once
 #include <vector>
 
 #include "lower/chain.h"
 #include "lower/sharding.h"
+#include "lower/stage_map.h"
 
 namespace trireme {
 
@@ -22,11 +25,16 @@ struct GroupPlan {
   int64_t used_elements =
       0;  // of parameters, each padded to kParamAlignment; the rest fills up the last shard
   std::vector<FlatRange> decay_ranges;  // cover what is used; neighbours differ in decay
+  std::vector<size_t> uses;             // blocks of the chain, in order
+  bool held = false;                    // by a stage of this rank
+  bool counted = false;                 // in the norm of the whole gradient, where several ranks hold it
 };
 
 // Gives every parameter of `program` its group and offset, and makes the groups with their lasting buffers:
-// this rank's shard of master weights, and of moments when `trains`. `chains`: all uses of the parameters.
+// this rank's shard of master weights, and of moments when it trains. `chains`: all uses of the parameters,
+// in chains with the same blocks.
+enum class Trains : uint8_t { no, yes };
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
-                                  const Sharding& sharding, bool trains);
+                                  const Sharding& sharding, const StageMap& map, Trains trains);
 
 }  // namespace trireme

@@ -12,14 +12,19 @@ namespace trireme {
 std::vector<int64_t> ends_of(const std::vector<Action>& actions) {
   std::vector<int64_t> ends(actions.size());
   const auto n = static_cast<int64_t>(actions.size());
-  std::vector<int64_t> joined(actions.size(), n);  // by comm action: the first that waits for it
+  std::vector<int64_t> joined(actions.size(), n);  // by comm or p2p action: the first that waits for it
   for (int64_t i = n; i-- > 0;)
     for (const ActionId id : actions[static_cast<size_t>(i)].waits) joined[static_cast<size_t>(id.index)] = i;
-  int64_t next = n;
+  // A stream keeps its order, and on p2p each link: what is waited for has those before it done as well.
+  std::map<CommId, int64_t> next;  // by link; the comm stream under an invalid one
   for (int64_t i = n; i-- > 0;) {
-    const auto k = static_cast<size_t>(i);
-    if (actions[k].stream == Stream::comm) next = std::min(next, joined[k]);
-    ends[k] = actions[k].stream == Stream::comm ? next - 1 : i;
+    const Action& action = actions[static_cast<size_t>(i)];
+    ends[static_cast<size_t>(i)] = i;
+    if (action.stream == Stream::compute) continue;
+    const CommId queue = action.stream == Stream::p2p ? action.transfers.at(0).comm : CommId();
+    const auto it = next.try_emplace(queue, n).first;
+    it->second = std::min(it->second, joined[static_cast<size_t>(i)]);
+    ends[static_cast<size_t>(i)] = it->second - 1;
   }
   return ends;
 }
@@ -79,13 +84,19 @@ void set_lifetimes(Program& program, int32_t timeline, BoundValues& bound) {
     });
 }
 
+// Accumulators are opened one by one in the first backward, among activations, and stay. With several
+// micro-batches they would lie scattered where the next ones' activations want to be: better to keep their
+// places free from the start. With one, better to take over places that activations have left.
+enum class Accumulators : uint8_t { as_opened, from_start };
+
 // Returns the bytes above `base` that the timeline needs.
-int64_t place_timeline(Program& program, int32_t timeline, int64_t base) {
+int64_t place_timeline(Program& program, int32_t timeline, int64_t base, Accumulators accumulators) {
   const size_t actions = program.timelines[static_cast<size_t>(timeline)].actions.size();
   std::vector<std::vector<Buffer*>> begins(actions), ends(actions);
   for (Buffer& buffer : program.memory.buffers) {
     if (buffer.timeline != timeline || !buffer.first.valid()) continue;
-    begins[static_cast<size_t>(buffer.first.index)].push_back(&buffer);
+    const bool early = accumulators == Accumulators::from_start && buffer.cls == BufferClass::gradient;
+    begins[early ? 0 : static_cast<size_t>(buffer.first.index)].push_back(&buffer);
     ends[static_cast<size_t>(buffer.last.index)].push_back(&buffer);
   }
   // What lives longest goes lowest, so that short-lived ones leave no gaps between long-lived ones.
@@ -97,6 +108,13 @@ int64_t place_timeline(Program& program, int32_t timeline, int64_t base) {
     for (Buffer* buffer : ends[i]) arena.give_back(buffer->offset - base, buffer->bytes);
   }
   return arena.peak_bytes();
+}
+
+int64_t place_timeline(Program& program, int32_t timeline, int64_t base) {
+  const int64_t as_opened = place_timeline(program, timeline, base, Accumulators::as_opened);
+  const int64_t from_start = place_timeline(program, timeline, base, Accumulators::from_start);
+  if (from_start <= as_opened) return from_start;
+  return place_timeline(program, timeline, base, Accumulators::as_opened);
 }
 
 }  // namespace

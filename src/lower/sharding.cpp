@@ -6,12 +6,14 @@
 namespace trireme {
 
 Sharding sharding_of(const RunSpec& spec, const Mesh& mesh, int32_t rank) {
-  CHECK(spec.batch.lanes % mesh.ranks() == 0, "{} lanes on {} ranks", spec.batch.lanes, mesh.ranks());
+  CHECK(spec.batch.lanes % mesh.data_parallel() == 0, "{} lanes on {} ranks", spec.batch.lanes,
+        mesh.data_parallel());
   Sharding sharding;
-  sharding.lanes = spec.batch.lanes / mesh.ranks();
+  sharding.lanes = spec.batch.lanes / mesh.data_parallel();
   sharding.reshard_after_forward = spec.parallel.reshard_after_forward;
   if (spec.parallel.zero == 0 || mesh.dp_shard == 1) return sharding;
   sharding.zero = spec.parallel.zero;
+  sharding.prefetch = spec.parallel.prefetch;
   sharding.shards = mesh.dp_shard;
   sharding.shard = rank % mesh.dp_shard;
   return sharding;

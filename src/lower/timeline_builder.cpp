@@ -13,22 +13,36 @@
 namespace trireme {
 
 TimelineBuilder::TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                                 const CommIds& comms, const Sharding& sharding, DType compute)
+                                 const RankPlan& plan)
     : program_(program),
       groups_(groups),
       chain_(&chain),
-      comms_(comms),
-      sharding_(sharding),
-      compute_(compute),
+      plan_(plan),
+      slots_(gradient_slots(groups, plan.map, plan.sharding.lanes)),
       copies_(groups.size()),
       packed_(chain.size()),
-      units_(chain.size()) {}
+      units_(chain.size()),
+      sums_(slots_.size()),
+      slot_of_(groups.size()) {}
 
 void TimelineBuilder::start(std::string name, int32_t micro_batches) {
   timeline_ = static_cast<int32_t>(program_.timelines.size());
   program_.timelines.push_back({std::move(name), micro_batches, {}});
   units_.assign(chain_->size(), {});
   micro_batches_.assign(static_cast<size_t>(micro_batches), {});
+  for (MicroBatch& mb : micro_batches_) {
+    mb.saved.resize(chain_->size());
+    mb.held.resize(chain_->size());
+    mb.activations.resize(chain_->size());
+    mb.gradients.resize(chain_->size());
+  }
+}
+
+int64_t TimelineBuilder::micro_batches_per_lane() const {
+  const auto micro_batches = static_cast<int64_t>(micro_batches_.size());
+  CHECK(micro_batches % plan_.sharding.lanes == 0, "{} micro-batches in {} lanes", micro_batches,
+        plan_.sharding.lanes);
+  return micro_batches / plan_.sharding.lanes;
 }
 
 void TimelineBuilder::use_chain(const Chain& chain) {
@@ -42,9 +56,9 @@ BufferId TimelineBuilder::buffer(const std::string& name, BufferClass cls, int64
 
 // --- units ------------------------------------------------------------------------------------------------
 
-// The block's code with the weights, packed forms and accumulators of now: a new unit only where one of them
-// has moved.
-UnitId TimelineBuilder::unit_of(size_t b) {
+// The block's code with the weights and packed forms of now, and the lane's accumulators: a new unit only
+// where there is none like it.
+UnitId TimelineBuilder::unit_of(size_t b, int64_t lane) {
   const ChainBlock& block = (*chain_)[b];
   const Code& code = program_.code(block.code);
   Unit unit{block.name, block.code, {}};
@@ -58,14 +72,15 @@ UnitId TimelineBuilder::unit_of(size_t b) {
     if (fresh) it->second = {add_buffer(program_, it->first, BufferClass::cache, bytes_of(value.type)), 0};
     unit.bound[v] = it->second;
   }
-  bind_gradients(block, unit);
+  bind_gradients(b, lane, unit);
   for (const Op& op : code.prepare)
     for (size_t o = 0; packed_[b] && o < op.outputs.size(); ++o)
       unit.bound[static_cast<size_t>(op.outputs[o].index)] = prepared_location(block, op, o);
-  if (units_[b].valid() && program_.unit(units_[b]) == unit) return units_[b];
-  units_[b] = UnitId(static_cast<int64_t>(program_.units.size()));
+  for (const UnitId id : units_[b])
+    if (program_.unit(id) == unit) return id;
+  units_[b].push_back(UnitId(static_cast<int64_t>(program_.units.size())));
   program_.units.push_back(std::move(unit));
-  return units_[b];
+  return units_[b].back();
 }
 
 UnitId TimelineBuilder::add_unit(std::string name, Code code,
@@ -73,7 +88,7 @@ UnitId TimelineBuilder::add_unit(std::string name, Code code,
   const auto [it, fresh] = group_codes_.try_emplace(code.name);
   if (fresh) {
     it->second = CodeId(static_cast<int64_t>(program_.codes.size()));
-    program_.layouts.push_back(lay_out(code, program_.batch, program_.threads));
+    program_.layouts.push_back(lay_out(code, program_.batch, program_.threads, BackwardForm::whole));
     program_.codes.push_back(std::move(code));
   }
   Unit unit{std::move(name), it->second, {}};
@@ -120,10 +135,14 @@ ActionId TimelineBuilder::add_comm(ActionKind kind, std::vector<Transfer> transf
 void TimelineBuilder::load(int32_t m) {
   MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
   mb.batch = buffer(fmt::format("batch.{}", m), BufferClass::batch, program_.batch_bytes);
-  mb.saved.resize(chain_->size());
-  mb.activations.resize(chain_->size());
-  mb.gradients.resize(chain_->size());
   add_action(ActionKind::load, UnitId(), m).batch = mb.batch;
+}
+
+BufferId TimelineBuilder::zeroed(const std::string& name, BufferClass cls, int64_t bytes) {
+  const BufferId id = buffer(name, cls, bytes);
+  add_action(ActionKind::zero,
+             add_unit(name + "/zero", zero_code(bytes / size_of(DType::f32)), {{"grad", {id, 0}}}), -1);
+  return id;
 }
 
 std::vector<Location> TimelineBuilder::boundary(const std::string& name, CodeId code, ValueRole role) {
@@ -138,20 +157,28 @@ std::vector<Location> TimelineBuilder::boundary(const std::string& name, CodeId 
 std::vector<Location> TimelineBuilder::result(int32_t m) {
   const Code& code = program_.code(chain_->back().code);
   const Value& output = code.value(values_with(code.values, ValueRole::output).at(0));
-  const int64_t bytes = bytes_of(output.type);
-  if (!program_.result.valid()) program_.result = add_buffer(program_, "result", BufferClass::scalar, bytes);
-  if (output.type.dtype != DType::f64) return {{program_.result, 0}};
-  if (m == 0)
-    losses_ = buffer("losses", BufferClass::scalar, bytes * static_cast<int64_t>(micro_batches_.size()));
-  return {{losses_, m * bytes}};
+  if (output.type.dtype == DType::f64) return {{losses_, m * bytes_of(output.type)}};
+  if (!program_.result.valid())
+    program_.result = add_buffer(program_, "result", BufferClass::scalar, bytes_of(output.type));
+  return {{program_.result, 0}};
 }
 
 void TimelineBuilder::add_block_action(ActionKind kind, size_t b, int32_t m) {
-  Action& action = add_action(kind, unit_of(b), m);
-  if (m < 0) return;
+  if (m < 0) {
+    add_action(kind, unit_of(b, -1), m);
+    return;
+  }
   MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
+  const auto await = [&](Move::Kind what, size_t boundary) {
+    const auto arriving = mb.arriving.extract({what, boundary});
+    if (arriving) waits_.insert(waits_.end(), arriving.mapped().begin(), arriving.mapped().end());
+  };
+  if (b > 0) await(Move::Kind::output, b - 1);
+  if (kind != ActionKind::forward) await(Move::Kind::gradient, b);
+  Action& action = add_action(kind, unit_of(b, m / micro_batches_per_lane()), m);
   action.batch = mb.batch;
   action.saved = mb.saved[b];
+  action.held = mb.held[b];
   if (b > 0) action.inputs = mb.activations[b - 1];
   action.outputs = mb.activations[b];
   if (kind == ActionKind::forward) return;
@@ -160,60 +187,76 @@ void TimelineBuilder::add_block_action(ActionKind kind, size_t b, int32_t m) {
 }
 
 void TimelineBuilder::forward(int32_t m) {
-  load(m);
-  for (size_t b = 0; b < chain_->size(); ++b) run_forward(b, m);
+  for (size_t b = 0; b < chain_->size(); ++b) run_block(ActionKind::forward, b, m);
 }
 
-void TimelineBuilder::run_forward(size_t b, int32_t m) {
+// What a forward makes lives on; what a way back makes is for the block before, or for the weight part.
+void TimelineBuilder::run_block(ActionKind kind, size_t b, int32_t m) {
   const ChainBlock& block = (*chain_)[b];
   const CodeLayout& layout = program_.layouts[static_cast<size_t>(block.code.index)];
   const std::string tag = fmt::format("{}.{}", block.name, m);
   MicroBatch& mb = micro_batches_[static_cast<size_t>(m)];
-  if (layout.saved_bytes > 0) mb.saved[b] = buffer(tag + "/saved", BufferClass::saved, layout.saved_bytes);
-  mb.activations[b] =
-      b + 1 == chain_->size() ? result(m) : boundary(tag + "/output", block.code, ValueRole::output);
-  add_block_action(ActionKind::forward, b, m);
-}
-
-void TimelineBuilder::run_backward(size_t b, int32_t m) {
-  const ChainBlock& block = (*chain_)[b];
-  if (b > 0)
-    micro_batches_[static_cast<size_t>(m)].gradients[b - 1] =
-        boundary(fmt::format("{}.{}/input_grad", block.name, m), block.code, ValueRole::input_grad);
-  add_block_action(ActionKind::backward, b, m);
-}
-
-void TimelineBuilder::run(const std::vector<ScheduleStep>& rows) {
-  const std::vector<BlockStep> steps = block_steps(program_, *chain_, rows);
-  const std::vector<std::vector<size_t>> fetches =
-      sharded() ? plan_fetches(steps, sharding_) : std::vector<std::vector<size_t>>(steps.size());
-  const auto start_fetches = [&](size_t i) {
-    for (const size_t g : fetches[i]) start_fetch(g);
-  };
-  CHECK(!steps.empty(), "nothing to run");
-  start_fetches(0);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const BlockStep& step = steps[i];
-    join_due(i);
-    start_lane(steps, i);
-    if (step.kind == ActionKind::forward && step.block == 0) load(step.micro_batch);
-    for (const size_t g : step.reads) finish_fetch(g);
-    if (step.packs && !packed_[step.block]) prepare(step.block);
-    if (i + 1 < steps.size()) start_fetches(i + 1);
-    before_adds(step, i);
-    if (step.kind == ActionKind::forward)
-      run_forward(step.block, step.micro_batch);
-    else
-      run_backward(step.block, step.micro_batch);
-    after_adds(step, i);
+  if (!mb.batch.valid()) load(m);
+  if (kind == ActionKind::forward) {
+    if (layout.saved_bytes > 0) mb.saved[b] = buffer(tag + "/saved", BufferClass::saved, layout.saved_bytes);
+    mb.activations[b] =
+        b + 1 == chain_->size() ? result(m) : boundary(tag + "/output", block.code, ValueRole::output);
+  } else if (kind != ActionKind::backward_weight) {
+    if (b > 0) mb.gradients[b - 1] = boundary(tag + "/input_grad", block.code, ValueRole::input_grad);
+    if (layout.held_bytes > 0) mb.held[b] = buffer(tag + "/held", BufferClass::held, layout.held_bytes);
   }
+  add_block_action(kind, b, m);
 }
 
-// The next compute action waits for what this step is to find done.
-void TimelineBuilder::join_due(size_t step) {
-  for (const Join& join : joins_)
-    if (join.due <= step) waits_.push_back(join.action);
-  std::erase_if(joins_, [&](const Join& join) { return join.due <= step; });
+void TimelineBuilder::run(const Schedule& schedule) {
+  const std::vector<ScheduleStep>& rows = schedule.table[static_cast<size_t>(plan_.map.rank)];
+  const std::vector<BlockStep> steps =
+      block_steps(program_, {*chain_, plan_.map, slots_, micro_batches_per_lane(), plan_.form}, rows);
+  const std::vector<std::vector<size_t>> fetches =
+      sharded() ? plan_fetches(steps, plan_.sharding) : std::vector<std::vector<size_t>>(steps.size());
+  const Code& last = program_.code(chain_->back().code);
+  const int64_t row_bytes = bytes_of(last.value(values_with(last.values, ValueRole::output).at(0)).type);
+  if (!program_.result.valid())
+    program_.result = add_buffer(program_, "result", BufferClass::scalar, row_bytes);
+  const int64_t losses_bytes = row_bytes * static_cast<int64_t>(micro_batches_.size());
+  losses_ = pipelined() ? zeroed("losses", BufferClass::scalar, losses_bytes)
+                        : buffer("losses", BufferClass::scalar, losses_bytes);
+  start_moves(schedule);
+  fetched_ = 0;
+  size_t i = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    take_due(sent_, row);
+    ask(row);
+    for (; i < steps.size() && steps[i].row == row; ++i) run_step(steps, fetches, i);
+    send(row);
+  }
+  finish_moves();
+}
+
+void TimelineBuilder::run_step(const std::vector<BlockStep>& steps,
+                               const std::vector<std::vector<size_t>>& fetches, size_t i) {
+  const BlockStep& step = steps[i];
+  const auto fetch_up_to = [&](size_t end) {
+    for (; fetched_ < std::min(end, fetches.size()); ++fetched_)
+      for (const size_t g : fetches[fetched_]) start_fetch(g);
+  };
+  take_due(joins_, i);
+  fetch_up_to(i + 1);
+  for (const size_t g : fetches[i]) finish_fetch(g);
+  if (step.packs && !packed_[step.block]) prepare(step.block);
+  fetch_up_to(i + 1 + static_cast<size_t>(plan_.sharding.prefetch));
+  for (const Addition& addition : step.adds)
+    if (addition.first) open_lane(addition);
+  run_block(step.kind, step.block, step.micro_batch);
+  for (const Addition& addition : step.adds)
+    if (addition.last) close_lane(addition, i);
+}
+
+// The next compute action waits for what is to be done by now.
+void TimelineBuilder::take_due(std::vector<Join>& joins, size_t now) {
+  for (const Join& join : joins)
+    if (join.due <= now) waits_.push_back(join.action);
+  std::erase_if(joins, [&](const Join& join) { return join.due <= now; });
 }
 
 }  // namespace trireme

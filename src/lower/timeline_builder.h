@@ -1,28 +1,24 @@
 // The state of one lowering: the timeline that grows, where each parameter's compute copy, gradient and
 // packed forms lie, and the units made so far. lower.cpp says in which order things happen; this says what
 // each one touches. Sources: timeline_builder.cpp (units, actions, micro-batches), build_weights.cpp,
-// build_gradients.cpp, build_update.cpp.
+// build_gradients.cpp, build_moves.cpp, build_update.cpp.
 #pragma once
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lower/block_steps.h"
-#include "lower/chain.h"
-#include "lower/comm_groups.h"
-#include "lower/group_code.h"
-#include "lower/param_groups.h"
-#include "lower/sharding.h"
+#include "lower/lower.h"
+#include "lower/stage_moves.h"
 
 namespace trireme {
 
 class TimelineBuilder {
  public:
-  // compute: the dtype of the compute copies; f32 copies are the master weights themselves where these are
-  // whole.
   TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
-                  const CommIds& comms, const Sharding& sharding, DType compute);
+                  const RankPlan& plan);
 
   // Starts a timeline; buffers made from now on live within it, or as long as the program where `lasting`.
   void start(std::string name, int32_t micro_batches);
@@ -32,10 +28,11 @@ class TimelineBuilder {
   // once for all.
   void make_weights(Life life);
 
-  // Micro-batches through the blocks. Weights that are cut among ranks are fetched as needed, a step ahead;
-  // where steps go backward, gradients are summed lane by lane and over ranks.
-  void run(const std::vector<ScheduleStep>& rows);
-  void forward(int32_t micro_batch);  // one of them, with weights that are there
+  // This rank's rows of the schedule. Weights that are cut among ranks are fetched as needed, some steps
+  // ahead; what comes from another stage is asked for a row ahead; gradients are summed lane by lane and over
+  // ranks.
+  void run(const Schedule& schedule);
+  void forward(int32_t micro_batch);  // one of them through all blocks, with weights that are there
 
   void loss();  // of all ranks
   void update(const UpdateRule& rule);
@@ -44,39 +41,47 @@ class TimelineBuilder {
   void use_chain(const Chain& chain);
 
  private:
+  struct Fetch {
+    ActionId gather;    // comm action that fills
+    BufferId gathered;  // the compute copy
+  };
   struct Copies {
-    Location resident, transient;        // compute copies
-    ActionId gather;                     // comm action that fills them, until something has waited for it
-    BufferId gathered;                   // what it fills
-    std::vector<BufferId> gradients;     // accumulators, by depth in the stack of lanes
-    Location reduced;                    // this rank's shard of the whole gradient
-    ActionId reduce;                     // comm action that makes it
-    size_t first_add = 0, last_add = 0;  // steps of the current lane that add to the gradient
+    Location resident, transient;  // compute copies
+    std::deque<Fetch> fetches;     // begun for later steps
+  };
+  struct Sums {                                            // of a gradient slot
+    std::map<int64_t, BufferId> open;                      // by lane: accumulators
+    std::map<int64_t, std::pair<int64_t, BufferId>> done;  // by first lane: sums of so many lanes
+    Location reduced;                                      // this rank's shard of the whole gradient
+    ActionId ready;                                        // comm action that makes it; invalid: compute did
   };
   struct MicroBatch {
     BufferId batch;
-    std::vector<BufferId> saved;                     // by block
+    std::vector<BufferId> saved, held;               // by block
     std::vector<std::vector<Location>> activations;  // by boundary: boundary b is the output of block b
     std::vector<std::vector<Location>> gradients;    // by boundary
+    std::map<std::pair<Move::Kind, size_t>, std::vector<ActionId>> arriving;  // by boundary
   };
   struct Join {
     ActionId action;
-    size_t due = 0;  // the step that waits for it
+    size_t due = 0;  // the step or row that waits for it
   };
 
   // --- units and actions (timeline_builder.cpp)
   UnitId add_unit(std::string name, Code code, const std::vector<std::pair<std::string, Location>>& bound);
-  UnitId unit_of(size_t block);
+  UnitId unit_of(size_t block, int64_t lane);
   Action& add_action(ActionKind kind, UnitId unit, int32_t micro_batch);
   ActionId add_comm(ActionKind kind, std::vector<Transfer> transfers);
   void add_block_action(ActionKind kind, size_t block, int32_t micro_batch);
   void load(int32_t micro_batch);
-  void join_due(size_t step);
-  void run_forward(size_t block, int32_t micro_batch);
-  void run_backward(size_t block, int32_t micro_batch);
+  void run_step(const std::vector<BlockStep>& steps, const std::vector<std::vector<size_t>>& fetches,
+                size_t i);
+  void run_block(ActionKind kind, size_t block, int32_t micro_batch);
+  void take_due(std::vector<Join>& joins, size_t now);
   BufferId buffer(const std::string& name, BufferClass cls, int64_t bytes);
   std::vector<Location> boundary(const std::string& name, CodeId code, ValueRole role);
   std::vector<Location> result(int32_t micro_batch);
+  BufferId zeroed(const std::string& name, BufferClass cls, int64_t bytes);
 
   // --- weights (build_weights.cpp)
   Location param_location(ParamId id) const;
@@ -87,28 +92,36 @@ class TimelineBuilder {
   void finish_fetch(size_t group);
 
   // --- gradients (build_gradients.cpp)
-  void bind_gradients(const ChainBlock& block, Unit& unit) const;
-  void start_lane(const std::vector<BlockStep>& steps, size_t step);
-  void before_adds(const BlockStep& step, size_t index);
-  void after_adds(const BlockStep& step, size_t index);
-  void zero_gradient(size_t group);
-  void combine_lanes(size_t group);
-  void reduce_gradient(size_t group, size_t step);
+  void bind_gradients(size_t block, int64_t lane, Unit& unit) const;
+  void open_lane(const Addition& addition);
+  void close_lane(const Addition& addition, size_t step);
+  void reduce_gradient(size_t slot, BufferId whole, size_t step);
+  void finish_gradients();
+  void add_uses(size_t group);
+
+  // --- what passes between stages (build_moves.cpp)
+  void start_moves(const Schedule& schedule);
+  void ask(size_t row);
+  void send(size_t row);
+  void finish_moves();
+  size_t boundary_of(const Move& move) const;
+  ActionId move(ActionKind kind, CommOp op, int32_t peer, int32_t micro_batch, const Location& at,
+                const TensorType& type);
 
   // --- update (build_update.cpp)
-  BufferId norm_partials();
+  BufferId group_norms();
   void optimizer(size_t group, const UpdateRule& rule);
 
   const ParamGroup& group(size_t g) const { return program_.groups[g]; }
-  bool sharded() const { return sharding_.shards > 1; }
-  int32_t ranks() const { return program_.mesh.ranks(); }
+  bool sharded() const { return plan_.sharding.shards > 1; }
+  bool pipelined() const { return program_.mesh.pp > 1; }
+  int64_t micro_batches_per_lane() const;
 
   Program& program_;
   const std::vector<GroupPlan>& groups_;
   const Chain* chain_;
-  CommIds comms_;
-  Sharding sharding_;
-  DType compute_;
+  const RankPlan& plan_;
+  std::vector<GradientSlot> slots_;
 
   int32_t timeline_ = -1;       // in the program
   int32_t weights_life_ = -1;   // the timeline in which compute copies live, or kLasting
@@ -117,12 +130,14 @@ class TimelineBuilder {
   std::vector<bool> packed_;                                      // by block: its prepared values are there
   std::map<std::string, Location> caches_;                        // by block and value: KV caches
   std::map<std::string, CodeId> group_codes_;                     // by code name
-  std::vector<UnitId> units_;                                     // by block of the chain: the last one
+  std::vector<std::vector<UnitId>> units_;                        // by block of the chain
   std::vector<MicroBatch> micro_batches_;
-  int64_t lane_ = 0;
-  size_t depth_ = 0;             // of the current lane's accumulators
-  std::vector<Join> joins_;      // comm actions that some step is to wait for
-  std::vector<ActionId> waits_;  // what the next compute action waits for
+  std::vector<Sums> sums_;          // by slot
+  std::vector<size_t> slot_of_;     // by group: what holds its whole gradient in the end
+  std::vector<RowMoves> moves_;     // by row
+  std::vector<Join> joins_, sent_;  // reduces that a step, and sends that a row is to wait for
+  std::vector<ActionId> waits_;     // what the next compute action waits for
+  size_t fetched_ = 0;              // steps whose fetches have begun
   BufferId losses_;
 };
 

@@ -14,9 +14,6 @@
 
 namespace trireme {
 
-// split: the schedule runs the weight part apart from the input part, so what crosses over is `held`.
-enum class BackwardForm : uint8_t { whole, split };
-
 Code autodiff(const Graph& graph, BackwardForm form);
 
 // The forward alone, for evaluation and generation: nothing is saved.

@@ -1,6 +1,10 @@
 // Placement, pairs, deadlock, and the order of sums.
 #include "schedule/check.h"
 
+#include <map>
+#include <tuple>
+#include <vector>
+
 #include "base/error.h"
 #include "schedule/simulate.h"
 
@@ -61,6 +65,21 @@ std::string find_fault(const Schedule& schedule, ScheduleUse use) {
   return ring.empty() ? "" : "deadlock: " + ring;
 }
 
+namespace {
+
+// What is added to apart from each other: norm weights by the input part of a backward, matrices by the
+// weight part, and the head's matrix by the forward of the last stage, which makes its gradient at once.
+enum class GradientPart : uint8_t { head, input, weight };
+
+std::vector<GradientPart> parts_of(const ScheduleStep& step, int32_t last_stage) {
+  if (step.kind == StepKind::backward) return {GradientPart::input, GradientPart::weight};
+  if (step.kind == StepKind::backward_input) return {GradientPart::input};
+  if (step.kind == StepKind::backward_weight) return {GradientPart::weight};
+  return step.stage == last_stage ? std::vector{GradientPart::head} : std::vector<GradientPart>{};
+}
+
+}  // namespace
+
 std::string find_sum_fault(const Schedule& schedule, int32_t lanes) {
   CHECK(lanes >= 1 && schedule.micro_batches % lanes == 0, "{} micro-batches in {} lanes",
         schedule.micro_batches, lanes);
@@ -70,18 +89,18 @@ std::string find_sum_fault(const Schedule& schedule, int32_t lanes) {
         "a lane would be summed in {0} copies of a stage; batch.lanes must be a multiple of {0} x the "
         "data-parallel degree, not of {1} x",
         directions, lanes);
-  const int32_t per_lane = schedule.micro_batches / lanes;
-  std::vector<int32_t> latest(static_cast<size_t>(schedule.placement.stages()) * static_cast<size_t>(lanes),
-                              -1);
+  const int32_t per_lane = schedule.micro_batches / lanes, last_stage = schedule.placement.stages() - 1;
+  std::map<std::tuple<int32_t, int32_t, GradientPart>, int32_t> latest;  // by stage, lane and part
   for (size_t rank = 0; rank < schedule.table.size(); ++rank)
     for (size_t i = 0; i < schedule.table[rank].size(); ++i) {
       const ScheduleStep& step = schedule.table[rank][i];
-      if (step.kind != StepKind::backward && step.kind != StepKind::backward_weight) continue;
-      int32_t& last = latest[static_cast<size_t>(step.stage) * static_cast<size_t>(lanes) +
-                             static_cast<size_t>(step.micro_batch / per_lane)];
-      if (step.micro_batch < last)
-        return fmt::format("{}: adds to the gradient after micro-batch {}", at(rank, i, step), last);
-      last = step.micro_batch;
+      for (const GradientPart part : parts_of(step, last_stage)) {
+        const auto [it, fresh] =
+            latest.try_emplace({step.stage, step.micro_batch / per_lane, part}, step.micro_batch);
+        if (step.micro_batch < it->second)
+          return fmt::format("{}: adds to the gradient after micro-batch {}", at(rank, i, step), it->second);
+        it->second = step.micro_batch;
+      }
     }
   return "";
 }

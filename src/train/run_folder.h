@@ -14,6 +14,7 @@ struct RunFolder {
   std::string samples() const { return path + "/samples.jsonl"; }
   std::string log() const { return path + "/train.log"; }
   std::string tokenizer() const { return path + "/tokenizer.json"; }  // a copy of data.tokenizer
+  std::string traces() const { return path + "/traces"; }
   std::string checkpoints() const { return path + "/checkpoints"; }
 };
 

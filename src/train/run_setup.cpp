@@ -44,7 +44,8 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
       log(log_options),
       mesh{.pp = static_cast<int32_t>(spec.parallel.pp),
            .dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
-           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)} {
+           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)},
+      traces(folder.traces(), here) {
   open_data();
   compile_program();
 }

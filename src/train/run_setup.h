@@ -14,6 +14,7 @@
 #include "train/ranks.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
+#include "train/step_trace.h"
 
 namespace trireme {
 
@@ -42,6 +43,7 @@ struct RunSetup {
   Mesh mesh;
   Compiled compiled;  // the program of the first rank here
   std::unique_ptr<ByteStore> checkpoints;
+  StepTraces traces;                         // of the ranks here
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
   CheckpointMeta start;                      // where the run goes on; all 0 for a new one
   double flops_per_token = 0;

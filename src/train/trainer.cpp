@@ -3,6 +3,7 @@
 // decisions; the leader alone writes metrics, log and checkpoints.
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -93,12 +94,23 @@ class Trainer {
 
   void run_program(const StepBatch& rows, StepResult& result) {
     const StepScalars scalars{result.lr, state_.step - state_.skipped_steps + 1, result.counted_tokens};
+    const bool traced = std::ranges::count(spec_.run.trace_steps, state_.step + 1) > 0;
+    mine_.engine.time_actions(traced ? Timing::on : Timing::off);
+    const double start = seconds_now();
     const StepOutcome outcome = run_optimizer_step(
         mine_.engine, spec_.optimizer, scalars,
         micro_batches(mine_.compiled.program, rows, spec_.batch.micro, spec_.data.seq_len));
+    mine_.engine.time_actions(Timing::off);
+    if (traced) trace({link_.rank(), start, seconds_now()});
     result.loss = outcome.loss;
     result.grad_norm = outcome.grad_norm;
     result.skipped = outcome.skipped && computes();
+  }
+
+  void trace(const TracedStep& step) {
+    const Program& program = mine_.compiled.program;
+    setup_.traces.add(state_.step + 1,
+                      trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
   }
 
   // A step whose gradient is NaN or Inf changed nothing.

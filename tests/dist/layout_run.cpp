@@ -117,8 +117,9 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
 }  // namespace
 
 std::string name_of(const Layout& l) {
-  return fmt::format("dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}", l.replicate, l.shard,
-                     l.zero, l.lanes, l.reshard);
+  return fmt::format(
+      "pp {} ({}, {} stages each) x dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}", l.pp,
+      l.schedule, l.virtual_stages, l.replicate, l.shard, l.zero, l.lanes, l.reshard);
 }
 
 RunSpec spec_of(const RunForm& form, const Layout& l) {
@@ -126,22 +127,26 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
                                                    : "kv_heads = 2\nqk_norm = true\ntie_embeddings = false";
   const std::string reshard =
       l.zero == 3 ? fmt::format("reshard_after_forward = {}\n", l.reshard) : std::string();
+  const std::string pipeline = l.pp > 1 ? fmt::format("pp = {}\nschedule = \"{}\"\nvirtual_stages = {}\n",
+                                                      l.pp, l.schedule, l.virtual_stages)
+                                        : std::string();
   return parse_config(
       fmt::format(
-          "[model]\nfamily = \"{}\"\nlayers = 3\nwidth = 32\nheads = 4\nvocab = {}\ncontext = {}\n{}\n"
+          "[model]\nfamily = \"{}\"\nlayers = {}\nwidth = 32\nheads = 4\nvocab = {}\ncontext = {}\n{}\n"
           "[data]\ntrain = [\"unused.bin\"]\nseq_len = {}\n"
           "[batch]\nsequences = {}\nmicro = 1\nlanes = {}\n[parallel]\ndp_replicate = {}\n"
-          "dp_shard = {}\nzero = {}\n{}[optimizer]\nlr = 1e-2\nclip_norm = 0.5\n"
+          "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = 1e-2\nclip_norm = 0.5\n"
           "[precision]\ncompute = \"{}\"\n[run]\nname = \"dist\"\nsteps = 10\n",
-          form.family, kVocab, kLength, family, kLength, form.sequences, l.lanes, l.replicate, l.shard,
-          l.zero, reshard, form.compute),
+          form.family, form.layers, kVocab, kLength, family, kLength, form.sequences, l.lanes, l.replicate,
+          l.shard, l.zero, reshard, pipeline, form.compute),
       "dist");
 }
 
 Trace run_layout(const RunForm& form, const Layout& layout, const Span& steps, const Trace* from) {
   const RunSpec spec = spec_of(form, layout);
   Trace trace;
-  const Mesh mesh{.dp_replicate = static_cast<int32_t>(layout.replicate),
+  const Mesh mesh{.pp = static_cast<int32_t>(layout.pp),
+                  .dp_replicate = static_cast<int32_t>(layout.replicate),
                   .dp_shard = static_cast<int32_t>(layout.shard)};
   run_ranks({.mesh = mesh, .timeout_s = 120, .threads = static_cast<int>(layout.ranks())},
             [&](RankLink& link) { return run_rank(link, spec, steps, from, trace); });

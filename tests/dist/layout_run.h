@@ -15,7 +15,10 @@ struct Layout {
   int64_t replicate = 1, shard = 1, zero = 0;
   int64_t lanes = 8;
   bool reshard = true;
-  int64_t ranks() const { return replicate * shard; }
+  int64_t pp = 1;
+  std::string schedule = "1f1b";
+  int64_t virtual_stages = 1;
+  int64_t ranks() const { return pp * replicate * shard; }
 };
 
 std::string name_of(const Layout& layout);
@@ -24,6 +27,7 @@ struct RunForm {
   std::string family = "gpt2";  // gpt2 ties its embeddings, llama does not
   std::string compute = "fp32";
   int64_t sequences = 16;  // of 16 tokens, in micro-batches of one
+  int64_t layers = 3;
 };
 
 RunSpec spec_of(const RunForm& form, const Layout& layout);

@@ -86,7 +86,7 @@ TEST(ScheduleCheck, OrderOfSums) {
   const Schedule turned{
       {{{0, F, 0}, {0, F, 1}, {0, I, 1}, {0, I, 0}, {0, W, 1}, {0, W, 0}}}, loop_placement(1, 1), 2, true};
   EXPECT_EQ(find_fault(turned, ScheduleUse::training), "");
-  EXPECT_EQ(find_sum_fault(turned, 1), "rank 0 step 5 (0W0): adds to the gradient after micro-batch 1");
+  EXPECT_EQ(find_sum_fault(turned, 1), "rank 0 step 3 (0I0): adds to the gradient after micro-batch 1");
   EXPECT_EQ(find_sum_fault(turned, 2), "");
   const Schedule both = make_schedule("dualpipe", {2, 1, 8});
   EXPECT_EQ(find_sum_fault(both, 2), "");

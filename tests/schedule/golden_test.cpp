@@ -8,6 +8,7 @@
 
 #include "schedule/catalog.h"
 #include "schedule/check.h"
+#include "schedule/draw.h"
 #include "schedule/read.h"
 
 namespace trireme {
@@ -26,6 +27,33 @@ Schedule at_four_ranks(const ScheduleDef& def) {
 TEST(ScheduleGolden, EveryScheduleAtFourRanks) {
   for (const ScheduleDef& def : schedules())
     EXPECT_EQ(to_text(at_four_ranks(def).table), golden(std::string(def.name) + ".txt")) << def.name;
+}
+
+TEST(ScheduleGolden, EveryScheduleDrawn) {
+  for (const ScheduleDef& def : schedules())
+    EXPECT_EQ(draw(at_four_ranks(def)), golden(std::string(def.name) + ".drawn.txt")) << def.name;
+}
+
+// What does not fit goes on below, and what is too long is cut with a note.
+TEST(ScheduleGolden, DrawingsHaveLimits) {
+  const Schedule schedule = make_schedule("gpipe", {.ranks = 2, .stages_per_rank = 1, .micro_batches = 12});
+  EXPECT_EQ(draw(schedule, {.columns = 30, .bands = 2}),
+            "time      0\n"
+            "rank 0    F0  F1  F2  F3  F4\n"
+            "rank 1    .   F0  F1  F2  F3\n"
+            "\n"
+            "time      5\n"
+            "rank 0    F5  F6  F7  F8  F9\n"
+            "rank 1    F4  F5  F6  F7  F8\n"
+            "... cut at 10 of 39 units\n"
+            "39 units; by rank, waits: 3 3; stores at most: 12 12\n");
+  const std::string whole = draw(schedule);
+  EXPECT_NE(whole.find(" B9----- B10---- B11----\n"), std::string::npos) << whole;
+  for (const ScheduleDef& def : schedules()) {
+    const std::string text = draw(at_four_ranks(def));
+    for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      EXPECT_LE(end - at, 120u) << def.name;
+  }
 }
 
 // The text form reads back to the same schedule, placement and all.

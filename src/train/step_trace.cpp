@@ -1,0 +1,87 @@
+// A file's time 0 is the earliest start of the step on any of its ranks: they share a clock.
+#include "train/step_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "compile/timeline_text.h"
+
+namespace trireme {
+namespace {
+
+constexpr int64_t kStepRow = 0, kComputeRow = 1, kCommRow = 2, kFirstP2pRow = 3;
+
+int64_t row_of(const Action& action) {
+  if (action.stream == Stream::p2p) return kFirstP2pRow + action.transfers[0].comm.index;
+  return action.stream == Stream::comm ? kCommRow : kComputeRow;
+}
+
+std::string row_name(const Program& program, const Action& action) {
+  std::string name(name_of(action.stream));
+  if (action.stream == Stream::p2p)
+    name += " " + program.comms[static_cast<size_t>(action.transfers[0].comm.index)].name;
+  return name;
+}
+
+std::string name_of_action(const Program& program, const Action& action) {
+  std::string name(name_of(action.kind));
+  if (const std::string subject = subject_of(program, action); !subject.empty()) name += " " + subject;
+  if (action.micro_batch >= 0) name += fmt::format(" mb {}", action.micro_batch);
+  return name;
+}
+
+}  // namespace
+
+RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
+                   std::span<const ActionTime> times) {
+  CHECK(times.size() == timeline.actions.size(), "{} times of {} actions", times.size(),
+        timeline.actions.size());
+  RankTrace trace{.step = step, .rows = {{kStepRow, "step"}}, .spans = {}};
+  const auto add = [&](std::string name, std::string_view category, int64_t row, const ActionTime& time) {
+    trace.spans.push_back({.name = std::move(name),
+                           .category = std::string(category),
+                           .rank = step.rank,
+                           .stream = row,
+                           .start_us = (time.start_s - step.start_s) * 1e6,
+                           .duration_us = (time.end_s - time.start_s) * 1e6});
+  };
+  add("step", "step", kStepRow, {step.start_s, step.end_s});
+  for (size_t i = 0; i < times.size(); ++i) {
+    const Action& action = timeline.actions[i];
+    const int64_t row = row_of(action);
+    trace.rows.try_emplace(row, row_name(program, action));
+    add(name_of_action(program, action), name_of(action.stream), row, times[i]);
+  }
+  return trace;
+}
+
+void StepTraces::add(int64_t step, RankTrace trace) {
+  const std::lock_guard lock(mutex_);
+  ByRank& ranks = open_[step];
+  const int32_t rank = trace.step.rank;
+  ranks[rank] = std::move(trace);
+  if (ranks.size() < static_cast<size_t>(here_.count)) return;
+  write(step, ranks);
+  open_.erase(step);
+}
+
+void StepTraces::write(int64_t step, const ByRank& ranks) const {
+  double origin_s = ranks.begin()->second.step.start_s;
+  for (const auto& [rank, trace] : ranks) origin_s = std::min(origin_s, trace.step.start_s);
+  const std::string part = here_.first == 0 ? "" : fmt::format(".rank-{}", here_.first);
+  TraceWriter writer(fmt::format("{}/step-{:08}{}.json", folder_, step, part));
+  for (const auto& [rank, trace] : ranks) {
+    writer.name_rank(rank, fmt::format("rank {}", rank));
+    for (const auto& [row, name] : trace.rows) writer.name_stream(rank, row, name);
+    const double later_us = (trace.step.start_s - origin_s) * 1e6;
+    for (TraceSpan span : trace.spans) {
+      span.start_us += later_us;
+      writer.add(span);
+    }
+  }
+  writer.finish();
+}
+
+}  // namespace trireme
