@@ -142,7 +142,11 @@ TEST(ProcessRun, TrainsTheRunOfRankThreads) {
   for (const Case& c :
        {Case{2, {}, "2"}, Case{2, {{"parallel.zero", "1"}}, "4"}, Case{4, {}, "4"},
         Case{4, {{"parallel.zero", "3"}}, "4"},
-        Case{4, {{"parallel.dp_replicate", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}}, ""}}) {
+        Case{4, {{"parallel.dp_replicate", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}}, ""},
+        Case{2, {{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}}, ""},
+        Case{4, {{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "1"}}, ""},
+        Case{2, {{"parallel.pp", "2"}, {"parallel.schedule", "dualpipev"}}, ""},
+        Case{4, {{"parallel.pp", "4"}, {"parallel.schedule", "zb_h1"}}, ""}}) {
     Settings settings = with(c.settings);
     settings["run.name"] = "processes-" + std::to_string(n++);
     const Outcome outcome =
