@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void become(const Arguments& arguments, const std::string& folder, const std::string& out,
-                         const std::string& err) {
+[[noreturn]] void become(const std::string& program, const Arguments& arguments, const std::string& folder,
+                         const std::string& out, const std::string& err) {
   const int out_fd = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int err_fd = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int in_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -29,16 +29,16 @@ namespace fs = std::filesystem;
   dup2(in_fd, STDIN_FILENO);
   dup2(out_fd, STDOUT_FILENO);
   dup2(err_fd, STDERR_FILENO);
-  std::vector<char*> argv = {const_cast<char*>(TRIREME_BINARY)};
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(TRIREME_BINARY, argv.data());
+  execvp(program.c_str(), argv.data());
   _exit(127);
 }
 
 }  // namespace
 
-Process::Process(const Arguments& arguments, const std::string& folder)
+Process::Process(const Arguments& arguments, const std::string& folder, const std::string& program)
     : out_path_(folder + "/.stdout"), err_path_(folder + "/.stderr") {
   // One pair of files per process that runs at the same time.
   for (int n = 1; fs::exists(out_path_); ++n) {
@@ -48,7 +48,7 @@ Process::Process(const Arguments& arguments, const std::string& folder)
   write_bytes(out_path_, "");
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("fork failed");
-  if (pid_ == 0) become(arguments, folder, out_path_, err_path_);
+  if (pid_ == 0) become(program, arguments, folder, out_path_, err_path_);
 }
 
 Process::~Process() {
@@ -100,6 +100,14 @@ int64_t Process::open_files() const {
        it.increment(error))
     ++count;
   return count;
+}
+
+std::vector<pid_t> Process::children() const {
+  const std::string id = std::to_string(pid_);
+  std::istringstream ids(test::slurp("/proc/" + id + "/task/" + id + "/children"));
+  std::vector<pid_t> found;
+  for (pid_t child = 0; ids >> child;) found.push_back(child);
+  return found;
 }
 
 Outcome run_trireme(const Arguments& arguments, const std::string& folder, double timeout_s) {

@@ -19,8 +19,9 @@ struct Outcome {
 
 class Process {
  public:
-  // Starts `trireme arguments...` in `folder`; its output goes to files there.
-  Process(const Arguments& arguments, const std::string& folder);
+  // Starts `trireme arguments...` in `folder`, or another program that is in PATH; its output goes to files
+  // there.
+  Process(const Arguments& arguments, const std::string& folder, const std::string& program = TRIREME_BINARY);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();  // kills it if it still runs
@@ -34,6 +35,7 @@ class Process {
   int64_t resident_bytes() const { return status_bytes("VmRSS:"); }
   int64_t peak_resident_bytes() const { return status_bytes("VmHWM:"); }
   int64_t open_files() const;
+  std::vector<pid_t> children() const;
 
  private:
   int64_t status_bytes(const std::string& field) const;

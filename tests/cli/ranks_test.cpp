@@ -29,7 +29,9 @@ TEST(Ranks, EveryLayoutTrainsTheSameRun) {
   for (const Settings& layout :
        {Settings{{"parallel.dp_replicate", "2"}}, Settings{{"parallel.dp_shard", "4"}},
         Settings{{"parallel.dp_shard", "2"}, {"parallel.zero", "2"}},
-        Settings{{"parallel.dp_shard", "2"}, {"parallel.dp_replicate", "2"}, {"parallel.zero", "3"}}}) {
+        Settings{{"parallel.dp_shard", "2"}, {"parallel.dp_replicate", "2"}, {"parallel.zero", "3"}},
+        Settings{{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}},
+        Settings{{"parallel.pp", "4"}, {"parallel.schedule", "gpipe"}}}) {
     Settings settings = with(layout);
     settings["run.name"] = "many-" + std::to_string(n++);
     const Outcome outcome = tiny.train(settings);
