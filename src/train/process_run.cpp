@@ -49,7 +49,8 @@ class ProcessRun {
     world_.emplace(options);
   }
 
-  int run(const ResumeChoice& resume) {
+  // An exception that is no way to end is a bug, and ends the process before the world is taken down.
+  int run(const ResumeChoice& resume) noexcept {
     try {
       const int exit_code = go(resume);
       world_->finish();

@@ -2,7 +2,11 @@
 #include "train/ranks.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -113,33 +117,73 @@ int RankLink::guarded(const std::function<int()>& work) {
   }
 }
 
+namespace {
+
+// How rank threads end. One that hangs outside every communicator cannot be joined: once another has failed
+// it gets some time, then the process ends with it.
+class Endings {
+ public:
+  explicit Endings(int count) : left_(count), failures_(static_cast<size_t>(count)) {}
+
+  void add(int place, std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    --left_;
+    if (failure) failures_[static_cast<size_t>(place)] = failure;
+    if (failure && !first_) first_ = failure;
+    changed_.notify_all();
+  }
+
+  // Rethrows what counts when all have ended.
+  void wait(double timeout_s) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return left_ == 0 || first_; });
+    // Who was waited for in vain has had its time.
+    const double grace_s = first_ && came_from_a_peer(first_) ? std::min(timeout_s, kGraceS) : timeout_s;
+    if (!changed_.wait_for(lock, std::chrono::duration<double>(grace_s), [&] { return left_ == 0; })) {
+      const Ending ending = told(first_);
+      report(ending);
+      std::_Exit(ending.exit_code);
+    }
+    rethrow_first(failures_);
+  }
+
+ private:
+  static constexpr double kGraceS = 2;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int left_;
+  std::exception_ptr first_;
+  std::vector<std::exception_ptr> failures_;  // by place
+};
+
+}  // namespace
+
 int run_ranks(const TeamOptions& options, World& world, const RanksHere& here,
               const std::function<int(RankLink&)>& body) {
   RankTeam team(options, world, here);
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(here.count));
+  Endings endings(here.count);
   int result = 0;
   const auto run = [&](int place) {
+    std::exception_ptr failure;
     try {
       RankLink link(team, here.first + place);
       const int code = link.guarded([&] { return body(link); });
       if (place == 0) result = code;
     } catch (...) {
-      failures[static_cast<size_t>(place)] = std::current_exception();
+      failure = std::current_exception();
     }
+    endings.add(place, failure);
   };
   const bool whole = here.count == options.mesh.ranks();
-  if (here.count == 1) {
-    run(0);
-  } else {
-    std::vector<std::thread> threads;
-    for (int place = 0; place < here.count; ++place)
-      threads.emplace_back([&, place] {
-        if (whole) keep_to_share_of_cores({.rank = place, .ranks = here.count, .threads = options.threads});
-        run(place);
-      });
-    for (std::thread& thread : threads) thread.join();
-  }
-  rethrow_first(failures);
+  std::vector<std::jthread> threads;
+  if (here.count == 1) run(0);
+  for (int place = 0; here.count > 1 && place < here.count; ++place)
+    threads.emplace_back([&, place] {
+      if (whole) keep_to_share_of_cores({.rank = place, .ranks = here.count, .threads = options.threads});
+      run(place);
+    });
+  endings.wait(options.timeout_s);
   return result;
 }
 

@@ -63,7 +63,8 @@ class RankLink {
 
 // Runs body once per rank, each on a thread of its own (one rank: on this one), and returns the first's
 // result. Where the run takes all cores and ranks share them evenly, each rank keeps to its own. When ranks
-// throw, the exception of the one that failed first is rethrown here, after all have ended.
+// throw, the exception of the one that failed first is rethrown here, after all have ended. One that does not
+// end within the timeout ends the process: the message on stderr, the exit code that of the failure.
 int run_ranks(const TeamOptions& options, const std::function<int(RankLink&)>& body);
 
 // The ranks of this process, of a world that has others too. Which cores are whose is the launcher's

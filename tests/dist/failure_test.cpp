@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "dist/layout_run.h"
 
@@ -34,6 +35,18 @@ TEST(Failure, ARankThatThrowsBringsTheOthersDown) {
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60)) << "before any timeout";
   }
+}
+
+// A rank that hangs outside every collective: the others give it up, and the process ends all the same.
+TEST(FailureDeathTest, ARankThatHangsEndsTheProcess) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto hangs = [](RankLink& link) {
+    if (link.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(60));
+    link.meet("the end of a step");
+    return 0;
+  };
+  EXPECT_EXIT(run_ranks({.mesh = {.dp_replicate = 3}, .timeout_s = 1}, hangs), testing::ExitedWithCode(3),
+              "rank 1 (failed: )?did not come to barrier of the end of a step within 1.0 s");
 }
 
 // One rank's first weights become NaN for one step.
