@@ -25,6 +25,7 @@ bool wait_for_step(const TinyRun& tiny, Process& process, int64_t step) {
 }
 
 TEST(Memory, IsTheSameAfterManyStepsSavesAndEvaluations) {
+  if (kSanitized) GTEST_SKIP() << "most of what is resident is the sanitizer's";
   const char* text = std::getenv("TRIREME_MEMORY_STEPS");
   const int64_t last = text != nullptr ? std::atoll(text) : 400, first = std::min<int64_t>(last / 4, 200);
   const TinyRun tiny;
@@ -58,6 +59,7 @@ double planned_bytes(const std::string& log) {
 }
 
 TEST(Memory, OfARunIsThePlanAndLittleMore) {
+  if (kSanitized) GTEST_SKIP() << "most of what is resident is the sanitizer's";
   const TinyRun tiny;
   Process process(TinyRun::train_arguments({{"model.layers", "6"},
                                             {"model.width", "256"},

@@ -10,6 +10,9 @@ namespace trireme {
 
 using Arguments = std::vector<std::string>;
 
+constexpr bool kSanitized = TRIREME_SLOWER > 1;
+constexpr double kHangS = 120.0 * TRIREME_SLOWER;  // nothing but a hang takes that long
+
 struct Outcome {
   int exit_code = -1;  // -1 when a signal ended it
   int signal = 0;      // that signal
@@ -29,7 +32,7 @@ class Process {
   void send(int signal) const;
   bool running();
   // Kills it after timeout_s.
-  Outcome wait(double timeout_s = 120);
+  Outcome wait(double timeout_s = kHangS);
 
   // From the kernel; 0 once it has ended. Bytes.
   int64_t resident_bytes() const { return status_bytes("VmRSS:"); }
@@ -47,6 +50,6 @@ class Process {
 };
 
 // Starts it and waits.
-Outcome run_trireme(const Arguments& arguments, const std::string& folder, double timeout_s = 120);
+Outcome run_trireme(const Arguments& arguments, const std::string& folder, double timeout_s = kHangS);
 
 }  // namespace trireme

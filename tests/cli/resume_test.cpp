@@ -122,7 +122,7 @@ TEST(Signal, ASecondOneEndsItAtOnceAndHarmsNothing) {
   std::this_thread::sleep_for(milliseconds(100));
   ASSERT_TRUE(process.running());
   process.send(SIGINT);
-  const Outcome outcome = process.wait(5);
+  const Outcome outcome = process.wait(5.0 * TRIREME_SLOWER);
   EXPECT_FALSE(outcome.timed_out);
   EXPECT_EQ(outcome.exit_code, 128 + SIGINT);
   EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);

@@ -3,7 +3,8 @@
 # to leaving neither processes nor files in shared memory behind.
 set -uo pipefail
 program=$1 name=$2 processes=$3
-limit_s=20
+slower=${TRIREME_SLOWER:-1}  # of a sanitizer's build
+limit_s=$((20 * slower))
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 shared_before=$(ls /dev/shm 2>/dev/null | sort)
@@ -19,7 +20,7 @@ mine=$(mktemp -u -t comm_mpi_XXXXXX)
 ln -s "$program" "$mine"
 trap 'rm -f "$log" "$mine"' EXIT
 start=$(date +%s)
-timeout -k 5 100 mpirun "${options[@]}" "$mine" "$name" >"$log" 2>&1
+timeout -k 5 $((100 * slower)) mpirun "${options[@]}" "$mine" "$name" >"$log" 2>&1
 code=$?
 took_s=$(($(date +%s) - start))
 

@@ -27,7 +27,8 @@ TRIREME_SIMD simd::I32x16 visible(const BlockSpan& span, int64_t lane, int64_t k
   const simd::I32x16 first = simd::bits_of(simd::load(reinterpret_cast<const float*>(span.first + lane)));
   const simd::I32x16 last = simd::bits_of(simd::load(reinterpret_cast<const float*>(span.last + lane)));
   const simd::I32x16 one = simd::splat(int32_t{1});
-  return (first < k + one) & (k < last + one);
+  // first <= k <= last; one is taken from the smaller side, since last + 1 overflows for padding.
+  return (first - one < k) & (k - one < last);
 }
 
 // scores[keys][queries] becomes exp(score - top); top and sum go on; out is rescaled to the new top.
