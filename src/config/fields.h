@@ -168,6 +168,14 @@ void parallel_fields(Parallel& p, Visit&& visit) {
               .only_for = "parallel.zero = 3",
               .applies = may_be(p.zero, 3)},
         true);
+  visit(p.reduce_each_micro_batch,
+        Field{.key = "reduce_each_micro_batch",
+              .meaning =
+                  "sum gradients over ranks after each micro-batch: no whole gradient is kept, more moves, "
+                  "and sums have another order",
+              .only_for = "parallel.zero = 2 or 3",
+              .applies = may_be(p.zero, 2, 3)},
+        false);
   visit(p.prefetch,
         Field{.key = "prefetch",
               .unit = "blocks",

@@ -28,9 +28,10 @@ struct ParallelKeys {
   // What dp_shard divides: 0 nothing, 1 optimizer state, 2 and gradients, 3 and parameters (Rajbhandari et
   // al. 2020).
   As<int64_t> zero{};
-  As<bool> reshard_after_forward{};  // zero 3: parameters are gathered again for backward
-  As<int64_t> prefetch{};            // blocks whose cut weights are gathered ahead of their use
-  As<int64_t> pp{};                  // ranks of a pipeline: each holds a part of the model's blocks
+  As<bool> reshard_after_forward{};    // zero 3: parameters are gathered again for backward
+  As<bool> reduce_each_micro_batch{};  // gradients are summed over ranks after each micro-batch, not once
+  As<int64_t> prefetch{};              // blocks whose cut weights are gathered ahead of their use
+  As<int64_t> pp{};                    // ranks of a pipeline: each holds a part of the model's blocks
   As<PipelineSchedule> schedule{};
   std::optional<int64_t> virtual_stages;  // per rank; absent: what the schedule's file has, or pp = 1
   As<std::vector<int64_t>> stages{};      // layers of each stage, first to last; empty: by cost

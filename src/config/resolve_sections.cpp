@@ -80,6 +80,11 @@ void resolve_lanes(RawConfig& raw) {
   const int64_t usual = halves ? 2 * ranks : ranks;
   if (!batch.lanes) batch.lanes = usual;
   const int64_t lanes = *batch.lanes;
+  if (lanes != usual && raw.parallel.reduce_each_micro_batch.value_or(false) &&
+      raw.parallel.zero.value_or(0) >= 2)
+    fail_key(
+        raw, "batch.lanes",
+        "fixes an order of sums that parallel.reduce_each_micro_batch = true does not keep; use one of them");
   const int64_t per_rank = lanes / ranks;
   if (lanes % ranks != 0 || (per_rank & (per_rank - 1)) != 0)
     fail_key(raw, "batch.lanes", "must be {} data-parallel ranks times a power of two; use {}", ranks, usual);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "lower/timeline_builder.h"
@@ -48,6 +49,11 @@ void TimelineBuilder::close_lane(const Addition& addition, size_t step) {
   const GradientSlot& slot = slots_[addition.slot];
   Sums& sums = sums_[addition.slot];
   BufferId sum = sums.open.extract(addition.lane).mapped();
+  if (plan_.sharding.each_micro_batch) {
+    add_pending(addition.slot);
+    sums.pending = reduce(addition.slot, sum, step);
+    return;
+  }
   int64_t first = addition.lane - slot.first_lane, lanes = 1;
   while (lanes < slot.lanes) {
     const auto sibling = sums.done.find(first ^ lanes);
@@ -55,67 +61,90 @@ void TimelineBuilder::close_lane(const Addition& addition, size_t step) {
     const BufferId other = sibling->second.second;
     const bool second = sibling->first < first;
     const BufferId earlier = second ? other : sum, later = second ? sum : other;
-    add_action(ActionKind::combine_lanes,
-               add_unit(group(slot.group).name + "/combine", combine_code(group(slot.group).elements),
-                        {{"earlier", {earlier, 0}}, {"later", {later, 0}}}),
-               -1);
+    add_up("combine", ActionKind::combine_lanes, slot.group, {earlier, 0}, {later, 0},
+           group(slot.group).elements);
     first = std::min(first, sibling->first);
     sum = earlier;
     sums.done.erase(sibling);
     lanes *= 2;
   }
   sums.done[first] = {lanes, sum};
-  if (lanes == slot.lanes && slot.other_copy < 0) reduce_gradient(addition.slot, sum, step);
+  if (lanes == slot.lanes && slot.other_copy < 0) sums.whole = reduce(addition.slot, sum, step);
 }
 
-void TimelineBuilder::reduce_gradient(size_t s, BufferId gradient, size_t step) {
+// What `later` has is added to what `earlier` has.
+void TimelineBuilder::add_up(const char* what, ActionKind kind, size_t g, const Location& earlier,
+                             const Location& later, int64_t elements) {
+  add_action(kind,
+             add_unit(fmt::format("{}/{}", group(g).name, what), combine_code(elements),
+                      {{"earlier", earlier}, {"later", later}}),
+             -1);
+}
+
+// The sum of a whole gradient over data-parallel ranks, or this rank's shard of it.
+TimelineBuilder::Reduced TimelineBuilder::reduce(size_t s, BufferId gradient, size_t step) {
   const ParamGroup& group = this->group(slots_[s].group);
-  Sums& sums = sums_[s];
   const Location whole{gradient, 0};
-  sums.reduced = whole;
-  if (program_.mesh.data_parallel() == 1) return;
-  if (!sharded()) {
-    sums.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                     .comm = plan_.comms.dp,
-                                                     .from = whole,
-                                                     .to = whole,
-                                                     .count = group.elements}});
+  if (program_.mesh.data_parallel() == 1) return {whole, {}};
+  if (!sharded())
+    return {whole, add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                                       .comm = plan_.comms.dp,
+                                                       .from = whole,
+                                                       .to = whole,
+                                                       .count = group.elements}})};
+  const int64_t n = group.shard_elements;
+  Location shard{gradient, group.shard_begin * size_of(DType::f32)};
+  if (plan_.sharding.zero >= 2)
+    shard = {
+        buffer(program_.buffer(gradient).name + "_shard", BufferClass::gradient, n * size_of(DType::f32)), 0};
+  std::vector<Transfer> transfers = {
+      {.op = CommOp::reduce_scatter, .comm = plan_.comms.dp_shard, .from = whole, .to = shard, .count = n}};
+  if (program_.mesh.dp_replicate > 1)
+    transfers.push_back(
+        {.op = CommOp::all_reduce, .comm = plan_.comms.dp_replicate, .from = shard, .to = shard, .count = n});
+  const ActionId ready = add_comm(ActionKind::reduce_grad, std::move(transfers));
+  if (plan_.sharding.zero >= 2) joins_.push_back({ready, step + kStepsToJoin});
+  return {shard, ready};
+}
+
+// Where each micro-batch is reduced by itself: its shard is added to those before it once the next one's is
+// on its way.
+void TimelineBuilder::add_pending(size_t s) {
+  Sums& sums = sums_[s];
+  if (!sums.pending.at.buffer.valid()) return;
+  const Reduced pending = std::exchange(sums.pending, {});
+  if (!sums.whole.at.buffer.valid()) {
+    sums.whole = pending;
     return;
   }
-  const int64_t n = group.shard_elements;
-  sums.reduced.offset = group.shard_begin * size_of(DType::f32);
-  if (plan_.sharding.zero >= 2)
-    sums.reduced = {
-        buffer(program_.buffer(gradient).name + "_shard", BufferClass::gradient, n * size_of(DType::f32)), 0};
-  std::vector<Transfer> transfers = {{.op = CommOp::reduce_scatter,
-                                      .comm = plan_.comms.dp_shard,
-                                      .from = whole,
-                                      .to = sums.reduced,
-                                      .count = n}};
-  if (program_.mesh.dp_replicate > 1)
-    transfers.push_back({.op = CommOp::all_reduce,
-                         .comm = plan_.comms.dp_replicate,
-                         .from = sums.reduced,
-                         .to = sums.reduced,
-                         .count = n});
-  sums.ready = add_comm(ActionKind::reduce_grad, std::move(transfers));
-  if (plan_.sharding.zero >= 2) joins_.push_back({sums.ready, step + kStepsToJoin});
+  for (const ActionId id : {std::exchange(sums.whole.ready, {}), pending.ready})
+    if (id.valid()) waits_.push_back(id);
+  add_up("micro_batches", ActionKind::combine_lanes, slots_[s].group, sums.whole.at, pending.at,
+         group(slots_[s].group).shard_elements);
 }
 
-// What has to wait until all micro-batches are through: the halves that two copies of a stage have summed,
-// and the uses of a parameter. All ranks go through the slots in the same order.
+// The halves that two copies of a stage have summed are added up, before their sum over data-parallel ranks
+// or, where every micro-batch went over those, after it.
+void TimelineBuilder::add_copies(size_t s) {
+  Sums& sums = sums_[s];
+  const bool each = plan_.sharding.each_micro_batch;
+  const ParamGroup& group = this->group(slots_[s].group);
+  const Location half = each ? sums.whole.at : Location{sums.done.begin()->second.second, 0};
+  const ActionId halves =
+      add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                          .comm = plan_.comms.copies.at(slots_[s].other_copy),
+                                          .from = half,
+                                          .to = half,
+                                          .count = each ? group.shard_elements : group.elements}});
+  if (!each) sums.whole = reduce(s, half.buffer, 0);
+  if (each || !sums.whole.ready.valid()) sums.whole.ready = halves;
+}
+
+// What has to wait until all micro-batches are through. All ranks go through the slots in the same order.
 void TimelineBuilder::finish_gradients() {
   for (size_t s = 0; s < slots_.size(); ++s) {
-    if (slots_[s].other_copy < 0) continue;
-    const BufferId half = sums_[s].done.begin()->second.second;
-    sums_[s].ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                         .comm = plan_.comms.copies.at(slots_[s].other_copy),
-                                                         .from = {half, 0},
-                                                         .to = {half, 0},
-                                                         .count = group(slots_[s].group).elements}});
-    const ActionId halves = sums_[s].ready;
-    reduce_gradient(s, half, 0);
-    if (!sums_[s].ready.valid()) sums_[s].ready = halves;
+    add_pending(s);
+    if (slots_[s].other_copy >= 0) add_copies(s);
   }
   for (size_t s = slots_.size(); s-- > 0;) slot_of_[slots_[s].group] = s;  // the first use
   for (size_t g = 0; g < groups_.size(); ++g)
@@ -127,14 +156,11 @@ void TimelineBuilder::add_uses(size_t g) {
   CHECK(groups_[g].uses.size() == 2, "{} is used {} times", group(g).name, groups_[g].uses.size());
   const size_t first = slot_of_[g];
   const int64_t n = group(g).shard_elements;
-  Sums& sums = sums_[first];
+  Reduced& sum = sums_[first].whole;
   if (first + 1 < slots_.size() && slots_[first + 1].group == g) {
     for (const size_t s : {first, first + 1})
-      if (sums_[s].ready.valid()) waits_.push_back(sums_[s].ready);
-    add_action(ActionKind::combine_uses,
-               add_unit(group(g).name + "/uses", combine_code(n),
-                        {{"earlier", sums.reduced}, {"later", sums_[first + 1].reduced}}),
-               -1);
+      if (sums_[s].whole.ready.valid()) waits_.push_back(sums_[s].whole.ready);
+    add_up("uses", ActionKind::combine_uses, g, sum.at, sums_[first + 1].whole.at, n);
     return;
   }
   const std::vector<size_t>& uses = groups_[g].uses;
@@ -143,11 +169,11 @@ void TimelineBuilder::add_uses(size_t g) {
   for (int32_t d = 0; d < plan_.map.placement.directions(); ++d)
     if (rank_of_block(plan_.map, slots_[first].block, d) == plan_.map.rank)
       peer = rank_of_block(plan_.map, other, d);
-  sums.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                   .comm = plan_.comms.uses.at(peer),
-                                                   .from = sums.reduced,
-                                                   .to = sums.reduced,
-                                                   .count = n}});
+  sum.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
+                                                  .comm = plan_.comms.uses.at(peer),
+                                                  .from = sum.at,
+                                                  .to = sum.at,
+                                                  .count = n}});
 }
 
 }  // namespace trireme

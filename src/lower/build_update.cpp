@@ -52,16 +52,16 @@ BufferId TimelineBuilder::group_norms() {
                         : buffer("norm_partials", BufferClass::scalar, bytes_for(partials));
   for (size_t g = 0; g < groups_.size(); ++g) {
     if (!groups_[g].counted) continue;
-    const Sums& sums = sums_[slot_of_[g]];
+    const Reduced& sum = sums_[slot_of_[g]].whole;
     const int64_t begin = group(g).shard_begin;
     const int64_t n = std::min(group(g).shard_elements, groups_[g].used_elements - begin);
-    if (sums.ready.valid()) waits_.push_back(sums.ready);
+    if (sum.ready.valid()) waits_.push_back(sum.ready);
     if (n > 0)
-      add_action(ActionKind::norm_partial,
-                 add_unit(group(g).name + "/norm", norm_partial_code(n),
-                          {{"grad", sums.reduced},
-                           {"partial", {partial, bytes_for(at[g] + begin / kParamAlignment)}}}),
-                 -1);
+      add_action(
+          ActionKind::norm_partial,
+          add_unit(group(g).name + "/norm", norm_partial_code(n),
+                   {{"grad", sum.at}, {"partial", {partial, bytes_for(at[g] + begin / kParamAlignment)}}}),
+          -1);
   }
   if (sharded() && partials > 0)
     waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
@@ -101,8 +101,8 @@ void TimelineBuilder::update(const UpdateRule& rule) {
 
 void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
   const int64_t begin = group(g).shard_begin, end = begin + group(g).shard_elements;
-  const Sums& sums = sums_[slot_of_[g]];
-  if (sums.ready.valid()) waits_.push_back(sums.ready);
+  const Reduced& sum = sums_[slot_of_[g]].whole;
+  if (sum.ready.valid()) waits_.push_back(sum.ready);
   std::vector<FlatRange> ranges;
   std::vector<std::pair<std::string, Location>> bound{{"scalars", {program_.scalars, 0}}};
   for (FlatRange range : groups_[g].decay_ranges) {
@@ -112,7 +112,7 @@ void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
     const size_t i = ranges.size();
     const int64_t start = (range.begin - begin) * 4;
     ranges.push_back(range);
-    const Location grad{sums.reduced.buffer, sums.reduced.offset + start};
+    const Location grad{sum.at.buffer, sum.at.offset + start};
     bound.push_back({fmt::format("grad.{}", i), grad});
     bound.push_back({fmt::format("master.{}", i), {group(g).master, start}});
     bound.push_back({fmt::format("moment1.{}", i), {group(g).moment1, start}});

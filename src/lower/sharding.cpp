@@ -13,6 +13,7 @@ Sharding sharding_of(const RunSpec& spec, const Mesh& mesh, int32_t rank) {
   sharding.reshard_after_forward = spec.parallel.reshard_after_forward;
   if (spec.parallel.zero == 0 || mesh.dp_shard == 1) return sharding;
   sharding.zero = spec.parallel.zero;
+  sharding.each_micro_batch = sharding.zero >= 2 && spec.parallel.reduce_each_micro_batch;
   sharding.prefetch = spec.parallel.prefetch;
   sharding.shards = mesh.dp_shard;
   sharding.shard = rank % mesh.dp_shard;

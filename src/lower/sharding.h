@@ -11,8 +11,9 @@ struct Sharding {
   int64_t shards = 1;  // ranks that share a group's state; 1 where nothing is cut
   int64_t shard = 0;   // this rank's among them
   bool reshard_after_forward = true;
-  int64_t prefetch = 1;  // steps ahead that cut weights are gathered
-  int64_t lanes = 1;     // of this rank: a power of two
+  bool each_micro_batch = false;  // gradients are summed over ranks after each micro-batch, not once
+  int64_t prefetch = 1;           // steps ahead that cut weights are gathered
+  int64_t lanes = 1;              // of this rank: a power of two
 };
 
 // For `rank` of `mesh`, which the config's own is, or one rank that holds all.

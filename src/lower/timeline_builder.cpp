@@ -18,11 +18,9 @@ TimelineBuilder::TimelineBuilder(Program& program, const std::vector<GroupPlan>&
       groups_(groups),
       chain_(&chain),
       plan_(plan),
-      slots_(gradient_slots(groups, plan.map, plan.sharding.lanes)),
       copies_(groups.size()),
       packed_(chain.size()),
       units_(chain.size()),
-      sums_(slots_.size()),
       slot_of_(groups.size()) {}
 
 void TimelineBuilder::start(std::string name, int32_t micro_batches) {
@@ -30,6 +28,8 @@ void TimelineBuilder::start(std::string name, int32_t micro_batches) {
   program_.timelines.push_back({std::move(name), micro_batches, {}});
   units_.assign(chain_->size(), {});
   micro_batches_.assign(static_cast<size_t>(micro_batches), {});
+  slots_ = gradient_slots(groups_, plan_.map, lanes());
+  sums_.assign(slots_.size(), {});
   for (MicroBatch& mb : micro_batches_) {
     mb.saved.resize(chain_->size());
     mb.held.resize(chain_->size());
@@ -38,11 +38,14 @@ void TimelineBuilder::start(std::string name, int32_t micro_batches) {
   }
 }
 
+int64_t TimelineBuilder::lanes() const {
+  return plan_.sharding.each_micro_batch ? static_cast<int64_t>(micro_batches_.size()) : plan_.sharding.lanes;
+}
+
 int64_t TimelineBuilder::micro_batches_per_lane() const {
   const auto micro_batches = static_cast<int64_t>(micro_batches_.size());
-  CHECK(micro_batches % plan_.sharding.lanes == 0, "{} micro-batches in {} lanes", micro_batches,
-        plan_.sharding.lanes);
-  return micro_batches / plan_.sharding.lanes;
+  CHECK(micro_batches % lanes() == 0, "{} micro-batches in {} lanes", micro_batches, lanes());
+  return micro_batches / lanes();
 }
 
 void TimelineBuilder::use_chain(const Chain& chain) {

@@ -49,11 +49,15 @@ class TimelineBuilder {
     Location resident, transient;  // compute copies
     std::deque<Fetch> fetches;     // begun for later steps
   };
+  struct Reduced {  // a gradient summed over data-parallel ranks: this rank's shard
+    Location at;
+    ActionId ready;  // comm action that makes it; invalid: compute did
+  };
   struct Sums {                                            // of a gradient slot
     std::map<int64_t, BufferId> open;                      // by lane: accumulators
     std::map<int64_t, std::pair<int64_t, BufferId>> done;  // by first lane: sums of so many lanes
-    Location reduced;                                      // this rank's shard of the whole gradient
-    ActionId ready;                                        // comm action that makes it; invalid: compute did
+    Reduced pending;                                       // of the latest micro-batch
+    Reduced whole;
   };
   struct MicroBatch {
     BufferId batch;
@@ -95,7 +99,11 @@ class TimelineBuilder {
   void bind_gradients(size_t block, int64_t lane, Unit& unit) const;
   void open_lane(const Addition& addition);
   void close_lane(const Addition& addition, size_t step);
-  void reduce_gradient(size_t slot, BufferId whole, size_t step);
+  void add_up(const char* what, ActionKind kind, size_t group, const Location& earlier, const Location& later,
+              int64_t elements);
+  Reduced reduce(size_t slot, BufferId gradient, size_t step);
+  void add_pending(size_t slot);
+  void add_copies(size_t slot);
   void finish_gradients();
   void add_uses(size_t group);
 
@@ -115,6 +123,7 @@ class TimelineBuilder {
   const ParamGroup& group(size_t g) const { return program_.groups[g]; }
   bool sharded() const { return plan_.sharding.shards > 1; }
   bool pipelined() const { return program_.mesh.pp > 1; }
+  int64_t lanes() const;  // of gradients
   int64_t micro_batches_per_lane() const;
 
   Program& program_;

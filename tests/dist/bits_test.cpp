@@ -52,6 +52,40 @@ TEST(Bits, Zero3) {
                    {.shard = 4, .zero = 3, .reshard = false}});
 }
 
+TEST(Bits, PrefetchOfAnyDepth) {
+  expect_all_same({{.shard = 4, .zero = 3, .prefetch = 2},
+                   {.shard = 4, .zero = 3, .prefetch = 8},
+                   {.shard = 4, .zero = 3, .reshard = false, .prefetch = 3},
+                   {.shard = 4, .zero = 1, .prefetch = 4}});
+}
+
+// Gradients that are summed over ranks after each micro-batch have bits of their own, which the style, the
+// split and the pipeline do not change; and they are the others' up to rounding.
+TEST(Bits, EachMicroBatchReduced) {
+  for (const RunForm& form : forms()) {
+    SCOPED_TRACE(form.family + " " + form.compute);
+    const Trace each = run_layout(form, {.shard = 4, .zero = 2, .lanes = 4, .each_micro_batch = true});
+    const Trace once = run_layout(form, {.shard = 4, .zero = 2, .lanes = 4});
+    EXPECT_FALSE(each.state == once.state);
+    EXPECT_NEAR(each.grad_norm[0], once.grad_norm[0], 1e-5 * once.grad_norm[0]);
+    for (const Layout& layout :
+         std::vector<Layout>{{.shard = 4, .zero = 3}, {.replicate = 2, .shard = 2, .zero = 2}}) {
+      Layout other = layout;
+      other.lanes = 4;
+      other.each_micro_batch = true;
+      SCOPED_TRACE(name_of(other));
+      expect_same(run_layout(form, other), each);
+    }
+    const Trace two = run_layout(form, {.shard = 2, .zero = 2, .lanes = 2, .each_micro_batch = true});
+    for (const char* schedule : {"1f1b", "zb_h1"})
+      expect_same(
+          run_layout(
+              form,
+              {.shard = 2, .zero = 3, .lanes = 2, .each_micro_batch = true, .pp = 2, .schedule = schedule}),
+          two);
+  }
+}
+
 TEST(Bits, Hybrid) {
   for (const int64_t zero : {1, 2, 3}) expect_all_same({{.replicate = 2, .shard = 2, .zero = zero}});
 }
@@ -67,7 +101,7 @@ TEST(Bits, StylesAgreeAtTheDefaultLanes) {
 
 // The test can fail: another tree gives other bits.
 TEST(Bits, LanesAreWhatFixesTheSum) {
-  EXPECT_NE(run_layout({}, {.lanes = 1}).state, run_layout({}, {.lanes = 8}).state);
+  EXPECT_FALSE(run_layout({}, {.lanes = 1}).state == run_layout({}, {.lanes = 8}).state);
 }
 
 TEST(Bits, OneMicroBatchPerRank) {

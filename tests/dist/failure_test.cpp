@@ -18,7 +18,12 @@ using test::name_of;
 using test::run_layout;
 using test::Trace;
 
-const Layout kLayouts[] = {{.replicate = 4}, {.shard = 4, .zero = 1}, {.shard = 4, .zero = 3}};
+const Layout kLayouts[] = {{.replicate = 4},
+                           {.shard = 4, .zero = 1},
+                           {.shard = 4, .zero = 3},
+                           {.pp = 4},
+                           {.pp = 4, .schedule = "dualpipe"},
+                           {.shard = 2, .zero = 2, .pp = 2, .schedule = "zb_h1"}};
 
 TEST(Failure, ARankThatThrowsBringsTheOthersDown) {
   for (const Layout& layout : kLayouts) {
@@ -58,6 +63,8 @@ TEST(Failure, ANaNOnOneRankMakesAllSkipTheStep) {
     const auto before = [&](const RankLink& link, Engine& engine, int64_t step) {
       if (link.rank() != 1 || step > 3) return;
       for (size_t i = 0; i < engine.program().params.size(); ++i) {
+        // One that every micro-batch reads: a token's row may not be looked up.
+        if (!engine.program().params[i].name.starts_with("layers.")) continue;
         const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), ParamState::master);
         if (piece.values.empty()) continue;
         if (step == 2) kept[0] = piece.values[0];
@@ -72,7 +79,7 @@ TEST(Failure, ANaNOnOneRankMakesAllSkipTheStep) {
     const Trace rest = run_layout({}, layout, {3, 4, {}}, &undisturbed);
     EXPECT_EQ(trace.loss[3], rest.loss[0]);
     EXPECT_EQ(trace.grad_norm[3], rest.grad_norm[0]);
-    EXPECT_EQ(trace.state, rest.state);
+    EXPECT_TRUE(trace.state == rest.state);
   }
 }
 

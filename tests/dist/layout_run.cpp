@@ -118,15 +118,19 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
 
 std::string name_of(const Layout& l) {
   return fmt::format(
-      "pp {} ({}, {} stages each) x dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}", l.pp,
-      l.schedule, l.virtual_stages, l.replicate, l.shard, l.zero, l.lanes, l.reshard);
+      "pp {} ({}, {} stages each) x dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}, each {}, "
+      "prefetch {}",
+      l.pp, l.schedule, l.virtual_stages, l.replicate, l.shard, l.zero, l.lanes, l.reshard,
+      l.each_micro_batch, l.prefetch);
 }
 
 RunSpec spec_of(const RunForm& form, const Layout& l) {
   const std::string family = form.family == "gpt2" ? "activation = \"gelu_tanh\"\ntie_embeddings = true"
                                                    : "kv_heads = 2\nqk_norm = true\ntie_embeddings = false";
-  const std::string reshard =
-      l.zero == 3 ? fmt::format("reshard_after_forward = {}\n", l.reshard) : std::string();
+  std::string styles;
+  if (l.zero == 3) styles += fmt::format("reshard_after_forward = {}\n", l.reshard);
+  if (l.zero >= 2) styles += fmt::format("reduce_each_micro_batch = {}\n", l.each_micro_batch);
+  if (l.zero >= 1) styles += fmt::format("prefetch = {}\n", l.prefetch);
   const std::string pipeline = l.pp > 1 ? fmt::format("pp = {}\nschedule = \"{}\"\nvirtual_stages = {}\n",
                                                       l.pp, l.schedule, l.virtual_stages)
                                         : std::string();
@@ -138,7 +142,7 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
           "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = 1e-2\nclip_norm = 0.5\n"
           "[precision]\ncompute = \"{}\"\n[run]\nname = \"dist\"\nsteps = 10\n",
           form.family, form.layers, kVocab, kLength, family, kLength, form.sequences, l.lanes, l.replicate,
-          l.shard, l.zero, reshard, pipeline, form.compute),
+          l.shard, l.zero, styles, pipeline, form.compute),
       "dist");
 }
 

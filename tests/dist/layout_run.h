@@ -15,6 +15,8 @@ struct Layout {
   int64_t replicate = 1, shard = 1, zero = 0;
   int64_t lanes = 8;
   bool reshard = true;
+  bool each_micro_batch = false;
+  int64_t prefetch = 1;
   int64_t pp = 1;
   std::string schedule = "1f1b";
   int64_t virtual_stages = 1;

@@ -86,6 +86,16 @@ TEST(ShardedMemory, IsWhatTheFormulasSay) {
       }
 }
 
+// With it, accumulation keeps no whole gradient: shards alone, of the sum and of what was just reduced.
+TEST(ShardedMemory, EachMicroBatchReducedKeepsNoWholeGradient) {
+  const Layout layout{.shard = 4, .zero = 2, .lanes = 4, .each_micro_batch = true};
+  const Program p = program_of({.sequences = 32}, layout, 0);
+  const Sizes sizes = sizes_of(p);
+  const int64_t shards = most_alive(p, BufferClass::gradient, "_shard");
+  EXPECT_LE(shards, 4 * sizes.used / 4 + 4 * 4 * sizes.largest / 4);
+  EXPECT_LE(most_alive(p, BufferClass::gradient, "") - shards, 3 * 4 * sizes.largest);
+}
+
 TEST(ShardedMemory, LanesCostALogarithmOfAccumulators) {
   const Program one = program_of({}, {.lanes = 1}, 0), eight = program_of({}, {.lanes = 8}, 0);
   EXPECT_EQ(most_alive(eight, BufferClass::gradient, ""), 4 * most_alive(one, BufferClass::gradient, ""));
