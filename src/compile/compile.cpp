@@ -35,20 +35,24 @@ void passed(const CompileOptions& options, std::string_view pass, const Ir& ir) 
   if (options.dump) options.dump(pass, to_text(ir));
 }
 
-enum class Derive : uint8_t { forward_and_backward, forward };
+// How the blocks of a chain become Code.
+struct Derivation {
+  bool backward = false;  // the forward alone, for evaluation and generation
+  BackwardForm form = BackwardForm::whole;
+  TableReads tables = TableReads::master;
+};
 
-Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, Derive derive,
-                   BackwardForm form) {
+Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, const Derivation& how) {
   passed(options, "model", graph);
   if (options.purpose == Purpose::generation) {
     add_kv_cache(graph, options.generation_context);
     passed(options, "decode", graph);
   }
-  apply_precision(graph, compute_dtype(spec));
+  apply_precision(graph, compute_dtype(spec), how.tables);
   passed(options, "precision", graph);
   fuse_add_norm(graph);
   passed(options, "fuse", graph);
-  Code code = derive == Derive::forward ? forward_only(graph) : autodiff(graph, form);
+  Code code = how.backward ? autodiff(graph, how.form) : forward_only(graph);
   passed(options, "autodiff", code);
   pack_weights(code);
   passed(options, "pack", code);
@@ -57,12 +61,12 @@ Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& optio
 
 // Equal blocks share their Code: one per graph of the model.
 Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, const CompileOptions& options,
-                    Derive derive, BackwardForm form = BackwardForm::whole) {
+                    const Derivation& how) {
   std::vector<CodeId> codes;
   for (const Graph& graph : model.graphs) {
     codes.push_back(CodeId(static_cast<int64_t>(program.codes.size())));
-    program.codes.push_back(compile_block(graph, spec, options, derive, form));
-    program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads, form));
+    program.codes.push_back(compile_block(graph, spec, options, how));
+    program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads, how.form));
   }
   Chain chain;
   for (const ModelBlock& block : model.blocks) {
@@ -140,16 +144,16 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   RankPlan plan;
   plan.compute = compute_dtype(spec);
   plan.form = schedule.split_backward ? BackwardForm::split : BackwardForm::whole;
+  plan.sharding = sharding_of(spec, program.mesh, program.rank);
+  const TableReads tables = plan.sharding.shards == 1 ? TableReads::master : TableReads::copy;
   std::vector<Chain> chains;
-  if (trains)
-    chains.push_back(
-        compile_chain(program, out.model, spec, options, Derive::forward_and_backward, plan.form));
-  if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, Derive::forward));
+  if (trains) chains.push_back(compile_chain(program, out.model, spec, options, {true, plan.form, tables}));
+  if (evals > 0)
+    chains.push_back(compile_chain(program, out.model, spec, options, {false, BackwardForm::whole, tables}));
   plan.map = trains ? map_stages(program, chains.front(), spec, schedule.placement)
                     : one_stage(chains.front().size());
-  plan.sharding = sharding_of(spec, program.mesh, program.rank);
   const std::vector<GroupPlan> groups =
-      add_groups(program, chains, plan.sharding, plan.map, trains ? Trains::yes : Trains::no);
+      add_groups(program, chains, plan.sharding, plan.map, plan.compute, trains ? Trains::yes : Trains::no);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
   if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec.optimizer));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);
@@ -159,15 +163,14 @@ void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions
                         ModelInputs inputs) {
   Program& program = out.program;
   add_batch_fields(program, inputs);
-  const Chain prefill = compile_chain(program, out.model, spec, options, Derive::forward);
+  const Chain prefill = compile_chain(program, out.model, spec, options, {});
   inputs.seq_len = 1;
-  const Chain decode =
-      compile_chain(program, build_model(spec.model, inputs), spec, options, Derive::forward);
+  const Chain decode = compile_chain(program, build_model(spec.model, inputs), spec, options, {});
   RankPlan plan;
   plan.compute = compute_dtype(spec);
   plan.map = one_stage(prefill.size());
   const std::vector<GroupPlan> groups =
-      add_groups(program, {prefill, decode}, plan.sharding, plan.map, Trains::no);
+      add_groups(program, {prefill, decode}, plan.sharding, plan.map, plan.compute, Trains::no);
   lower_generation(program, groups, prefill, decode, plan);
 }
 

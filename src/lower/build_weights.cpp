@@ -20,9 +20,10 @@ std::string recipe(const Code& code, const Op& op) {
 
 }  // namespace
 
-Location TimelineBuilder::param_location(ParamId id) const {
+Location TimelineBuilder::param_location(ParamId id, DType dtype) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const auto g = static_cast<size_t>(param.group.index);
+  if (dtype != plan_.compute) return {group(g).master, param.offset * size_of(DType::f32)};
   const int64_t resident = groups_[g].resident_elements;
   const bool direct = param.offset < resident;
   Location location = direct ? copies_[g].resident : copies_[g].transient;
@@ -52,7 +53,7 @@ Location TimelineBuilder::prepared_location(const ChainBlock& block, const Op& o
 void TimelineBuilder::make_weights(Life life) {
   weights_life_ = life == Life::lasting ? kLasting : timeline_;
   for (size_t g = 0; g < copies_.size(); ++g) {
-    if (!groups_[g].held) continue;
+    if (!groups_[g].held || !groups_[g].copied) continue;
     const int64_t resident = groups_[g].resident_elements, all = group(g).elements;
     if (plan_.compute == DType::f32) {  // the master weights serve
       copies_[g].resident = {group(g).master, 0};
@@ -69,7 +70,7 @@ void TimelineBuilder::make_weights(Life life) {
     copies_[g].transient = add("transient", all - resident);
   }
   for (size_t g = 0; g < copies_.size(); ++g) {
-    if (groups_[g].held && plan_.compute != DType::f32) {
+    if (groups_[g].held && groups_[g].copied && plan_.compute != DType::f32) {
       const int64_t resident = groups_[g].resident_elements;
       const UnitId unit =
           add_unit(group(g).name + "/unshard", unshard_code(group(g).elements, resident, plan_.compute),

@@ -11,8 +11,10 @@ namespace trireme {
 namespace {
 
 struct Use {
-  std::string group;    // the block's name, or the parameter's own
-  bool direct = false;  // an op outside `prepare` reads it
+  std::string group;     // the block's name, or the parameter's own
+  bool direct = false;   // an op outside `prepare` reads it,
+  bool in_copy = false;  // in the compute dtype
+  bool packed = false;   // `prepare` reads it
   std::set<size_t> blocks;
 };
 
@@ -23,9 +25,19 @@ bool read_directly(const Code& code, ValueId param) {
   return false;
 }
 
-std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chains) {
+bool packs(const Code& code, ValueId param) {
+  return std::any_of(code.prepare.begin(), code.prepare.end(), [&](const Op& op) {
+    return std::find(op.inputs.begin(), op.inputs.end(), param) != op.inputs.end();
+  });
+}
+
+struct Reads {
+  bool direct = false, packed = false;
+};
+
+std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chains, DType compute) {
   std::vector<Use> uses(program.params.size());
-  std::map<std::pair<CodeId, ValueId>, bool> direct;
+  std::map<std::pair<CodeId, ValueId>, Reads> known;
   for (const Chain& chain : chains)
     for (size_t b = 0; b < chain.size(); ++b) {
       const ChainBlock& block = chain[b];
@@ -36,9 +48,11 @@ std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chain
         const bool shared = !use.group.empty() && use.group != block.name;
         use.blocks.insert(b);
         use.group = shared ? program.params[static_cast<size_t>(block.params[i].index)].name : block.name;
-        const auto [it, fresh] = direct.try_emplace({block.code, slots[i]}, false);
-        if (fresh) it->second = read_directly(code, slots[i]);
-        use.direct = use.direct || it->second;
+        const auto [it, fresh] = known.try_emplace({block.code, slots[i]});
+        if (fresh) it->second = {read_directly(code, slots[i]), packs(code, slots[i])};
+        use.direct = use.direct || it->second.direct;
+        use.packed = use.packed || it->second.packed;
+        use.in_copy = use.in_copy || (it->second.direct && code.value(slots[i]).type.dtype == compute);
       }
     }
   return uses;
@@ -65,6 +79,11 @@ GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size
     extend(plan.decay_ranges, param.offset, group.elements, param.decay);
     blocks.insert(uses[i].blocks.begin(), uses[i].blocks.end());
   }
+  const auto any = [&](bool Use::*is) {
+    return std::any_of(members.begin(), members.end(), [&](size_t i) { return uses[i].*is; });
+  };
+  if (!any(&Use::in_copy)) plan.resident_elements = 0;
+  plan.copied = any(&Use::in_copy) || any(&Use::packed);
   plan.used_elements = group.elements;
   plan.uses.assign(blocks.begin(), blocks.end());
   plan.held = std::any_of(blocks.begin(), blocks.end(), [&](size_t b) { return holds(map, b); });
@@ -86,8 +105,9 @@ void cut(Program& program, ParamGroup& group, const Sharding& sharding, Trains t
 }  // namespace
 
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
-                                  const Sharding& sharding, const StageMap& map, Trains trains) {
-  const std::vector<Use> uses = uses_of(program, chains);
+                                  const Sharding& sharding, const StageMap& map, DType compute,
+                                  Trains trains) {
+  const std::vector<Use> uses = uses_of(program, chains, compute);
   std::vector<GroupPlan> plans;
   std::map<std::string, std::vector<size_t>> members;
   std::vector<std::string> order;

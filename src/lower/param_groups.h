@@ -21,7 +21,8 @@ struct FlatRange {
 };
 
 struct GroupPlan {
-  int64_t resident_elements = 0;
+  bool copied = false;            // some op reads a compute copy
+  int64_t resident_elements = 0;  // 0 as well where ops that read directly read the master weights
   int64_t used_elements =
       0;  // of parameters, each padded to kParamAlignment; the rest fills up the last shard
   std::vector<FlatRange> decay_ranges;  // cover what is used; neighbours differ in decay
@@ -35,6 +36,7 @@ struct GroupPlan {
 // in chains with the same blocks.
 enum class Trains : uint8_t { no, yes };
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
-                                  const Sharding& sharding, const StageMap& map, Trains trains);
+                                  const Sharding& sharding, const StageMap& map, DType compute,
+                                  Trains trains);
 
 }  // namespace trireme

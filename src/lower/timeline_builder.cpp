@@ -69,7 +69,8 @@ UnitId TimelineBuilder::unit_of(size_t b, int64_t lane) {
   size_t slot = 0;
   for (size_t v = 0; v < code.values.size(); ++v) {
     const Value& value = code.values[v];
-    if (value.role == ValueRole::param) unit.bound[v] = param_location(block.params[slot++]);
+    if (value.role == ValueRole::param)
+      unit.bound[v] = param_location(block.params[slot++], value.type.dtype);
     if (value.role != ValueRole::state) continue;
     const auto [it, fresh] = caches_.try_emplace(block.name + "/" + value.name);
     if (fresh) it->second = {add_buffer(program_, it->first, BufferClass::cache, bytes_of(value.type)), 0};

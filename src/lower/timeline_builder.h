@@ -88,7 +88,7 @@ class TimelineBuilder {
   BufferId zeroed(const std::string& name, BufferClass cls, int64_t bytes);
 
   // --- weights (build_weights.cpp)
-  Location param_location(ParamId id) const;
+  Location param_location(ParamId id, DType dtype) const;
   Location prepared_location(const ChainBlock& block, const Op& op, size_t output);
   void prepare_blocks_of(GroupId last);
   void prepare(size_t block);

@@ -8,6 +8,10 @@
 
 namespace trireme {
 
-void apply_precision(Graph& graph, DType compute);
+// Where embeddings look rows up: in the compute copy, or in the f32 master weights, which are then there whole
+// (the rows are rounded once they are read: the same bits, and no copy of the table).
+enum class TableReads : uint8_t { copy, master };
+
+void apply_precision(Graph& graph, DType compute, TableReads tables = TableReads::copy);
 
 }  // namespace trireme

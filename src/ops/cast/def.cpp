@@ -2,6 +2,7 @@
 #include "ops/cast/cast.h"
 
 #include "ops/folders.h"
+#include "ops/gradient.h"
 #include "ops/shape_rule.h"
 
 namespace trireme {
@@ -18,6 +19,14 @@ std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in
   return {{*to, in[0].shape}};
 }
 
+// The gradient goes back in the dtype of x.
+void gradient(GradientBuilder& builder) {
+  const ValueId dy = builder.output_grad(0);
+  if (!dy.valid() || !builder.wants_grad(0)) return;
+  const Attrs back = pack_attrs(CastAttrs{std::string(name_of(builder.input_type(0).dtype))});
+  builder.add_input_grad(0, builder.emit({"cast", back, {dy}, {}, {"dx"}})[0]);
+}
+
 }  // namespace
 
 std::vector<OpEntry> cast_ops() {
@@ -27,6 +36,7 @@ std::vector<OpEntry> cast_ops() {
   cast.outputs = {{"y"}};
   cast.infer = infer;
   cast.cost = traffic;
+  cast.gradient = gradient;
   cast.reduction = [](const OpSig&) { return int64_t{1}; };
   return {{cast, cast_reference, cast_cases}};
 }
