@@ -84,18 +84,20 @@ void set_lifetimes(Program& program, int32_t timeline, BoundValues& bound) {
     });
 }
 
-// Accumulators are opened one by one in the first backward, among activations, and stay. With several
-// micro-batches they would lie scattered where the next ones' activations want to be: better to keep their
-// places free from the start. With one, better to take over places that activations have left.
-enum class Accumulators : uint8_t { as_opened, from_start };
+// Packed weights come one by one, among copies that die at once, and stay; so do accumulators in the first
+// backward, among activations. With several micro-batches they would lie scattered where the next ones'
+// activations want to be: better to keep their places free from the start. With one, better to take over
+// places that activations have left.
+enum class Stayers : uint8_t { as_they_come, from_start };
 
 // Returns the bytes above `base` that the timeline needs.
-int64_t place_timeline(Program& program, int32_t timeline, int64_t base, Accumulators accumulators) {
+int64_t place_timeline(Program& program, int32_t timeline, int64_t base, Stayers stayers) {
   const size_t actions = program.timelines[static_cast<size_t>(timeline)].actions.size();
   std::vector<std::vector<Buffer*>> begins(actions), ends(actions);
   for (Buffer& buffer : program.memory.buffers) {
     if (buffer.timeline != timeline || !buffer.first.valid()) continue;
-    const bool early = accumulators == Accumulators::from_start && buffer.cls == BufferClass::gradient;
+    const bool early = stayers == Stayers::from_start &&
+                       (buffer.cls == BufferClass::gradient || buffer.cls == BufferClass::prepared);
     begins[early ? 0 : static_cast<size_t>(buffer.first.index)].push_back(&buffer);
     ends[static_cast<size_t>(buffer.last.index)].push_back(&buffer);
   }
@@ -111,10 +113,10 @@ int64_t place_timeline(Program& program, int32_t timeline, int64_t base, Accumul
 }
 
 int64_t place_timeline(Program& program, int32_t timeline, int64_t base) {
-  const int64_t as_opened = place_timeline(program, timeline, base, Accumulators::as_opened);
-  const int64_t from_start = place_timeline(program, timeline, base, Accumulators::from_start);
-  if (from_start <= as_opened) return from_start;
-  return place_timeline(program, timeline, base, Accumulators::as_opened);
+  const int64_t as_they_come = place_timeline(program, timeline, base, Stayers::as_they_come);
+  const int64_t from_start = place_timeline(program, timeline, base, Stayers::from_start);
+  if (from_start <= as_they_come) return from_start;
+  return place_timeline(program, timeline, base, Stayers::as_they_come);
 }
 
 }  // namespace
