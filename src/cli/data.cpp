@@ -13,6 +13,7 @@
 #include "io/data/tokenize.h"
 #include "io/files/file_list.h"
 #include "io/tokenizer/tokenizer.h"
+#include "obs/progress.h"
 
 namespace trireme::cli {
 namespace {
@@ -47,13 +48,12 @@ std::string unescape(const std::string& text) {
   return out;
 }
 
-// Rewrites one line on stderr, twice a second at most and only on a terminal's patience: after the first
-// second.
+// Rewrites one line on stderr, from half a second on and twice a second; nothing where stderr is no terminal.
 class Progress {
  public:
   void operator()(const TokenizeReport& report) {
     const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(500)) return;
+    if (!terminal_ || now - last_ < std::chrono::milliseconds(500)) return;
     last_ = now;
     const double seconds = seconds_since_start();
     std::fputs(fmt::format("\r{:.1f} MB, {} documents, {} tokens, {:.1f} MB/s ",
@@ -71,6 +71,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now(), last_ = start_;
+  bool terminal_ = progress_style_of(stderr) == ProgressStyle::redraw;
   bool shown_ = false;
 };
 

@@ -6,8 +6,11 @@ program=$1 name=$2 processes=$3
 slower=${TRIREME_SLOWER:-1}  # of a sanitizer's build
 limit_s=$((20 * slower))
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-shared_before=$(ls /dev/shm 2>/dev/null | sort)
+# A folder of this run alone: other MPI jobs of the machine have files in shared memory too.
+shared=$(mktemp -d /dev/shm/comm_mpi_XXXXXX)
+export OMPI_MCA_btl_vader_backing_directory=$shared OMPI_MCA_osc_sm_backing_directory=$shared \
+  OMPI_MCA_osc_rdma_backing_directory=$shared
+trap 'rm -rf "$log" "$shared"' EXIT
 fail() { echo "$name on $processes processes: $1"; cat "$log"; exit 1; }
 
 options=(--oversubscribe --bind-to none -n "$processes")
@@ -18,7 +21,7 @@ options=(--oversubscribe --bind-to none -n "$processes")
 # A copy of the program under a name of this run alone tells its processes from others.
 mine=$(mktemp -u -t comm_mpi_XXXXXX)
 ln -s "$program" "$mine"
-trap 'rm -f "$log" "$mine"' EXIT
+trap 'rm -rf "$log" "$shared" "$mine"' EXIT
 start=$(date +%s)
 timeout -k 5 $((100 * slower)) mpirun "${options[@]}" "$mine" "$name" >"$log" 2>&1
 code=$?
@@ -50,7 +53,6 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   sleep 0.5
 done
 [ -z "$left" ] || fail "processes left: $left"
-shared_after=$(ls /dev/shm 2>/dev/null | sort)
-new=$(comm -13 <(echo "$shared_before") <(echo "$shared_after"))
-[ -z "$new" ] || fail "left in /dev/shm: $new"
+left=$(ls -A "$shared")
+[ -z "$left" ] || fail "left in shared memory: $left"
 exit 0
