@@ -4,8 +4,9 @@
 //   bench_comm                       ranks are threads (goal: 80 % of the plain threads)
 //   mpirun -n 2 bench_comm mpi       ranks are processes on one host, through the shared window (goal: 60 %)
 //
-// Wall times are of the slower rank. cpu is the time that its thread worked, without its waits: on a busy
-// machine the ratio of those says more.
+// Wall times are of the slower rank. cpu is the time that its thread ran: waits that sleep do not count,
+// those that spin do. On a busy machine, where threads of one program are together less often than not, it
+// says more.
 #include <fmt/format.h>
 
 #include <algorithm>

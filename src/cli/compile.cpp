@@ -56,8 +56,7 @@ int run(const Options& options) {
   if (options.purpose == "training") prove_pipeline(spec, compile_options(options, spec));
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
   if (options.print == "timeline") {
-    if (options.purpose == "training")
-      std::fputs(pipeline_text(make_pipeline(spec).training).c_str(), stdout);
+    if (options.purpose == "training") std::fputs(pipeline_text(make_pipeline(spec)).c_str(), stdout);
     std::fputs(timelines_text(program).c_str(), stdout);
   }
   if (options.print == "memory") std::fputs(memory_table(program).c_str(), stdout);

@@ -50,8 +50,7 @@ void add_train(CLI::App& app, Action& action) {
   command
       ->add_option("--ranks", options->ranks,
                    "ranks in all, over what the config says: parallel.pp times parallel.dp_shard where "
-                   "parallel.zero > "
-                   "0, else times parallel.dp_replicate")
+                   "parallel.zero > 0, else times parallel.dp_replicate")
       ->check(CLI::PositiveNumber);
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
   command->callback([options, &action] {

@@ -116,11 +116,8 @@ std::vector<double> costs_of(const Program& program, const Chain& chain) {
 
 StageMap map_stages(const Program& program, const Chain& chain, const RunSpec& spec,
                     const StagePlacement& placement) {
-  StageMap map{placement, {}, program.rank / program.mesh.data_parallel()};
-  for (const auto& [first, end] :
-       cut_stages(costs_of(program, chain), placement.stages(), spec.parallel.stages))
-    map.stages.push_back({first, end});
-  return map;
+  return {placement, cut_stages(costs_of(program, chain), placement.stages(), spec.parallel.stages),
+          program.rank / program.mesh.data_parallel()};
 }
 
 // Blocks that have a parameter in common with an earlier one.
@@ -140,7 +137,7 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   CHECK(options.eval_micro_batches % ranks == 0, "{} micro-batches of evaluation on {} ranks",
         options.eval_micro_batches, ranks);
   const auto evals = static_cast<int32_t>(options.eval_micro_batches / ranks);
-  const Schedule schedule = trains ? make_pipeline(spec).training : forwards(loop_placement(1, 1), evals);
+  const Schedule schedule = trains ? make_pipeline(spec) : forwards(loop_placement(1, 1), evals);
   RankPlan plan;
   plan.compute = compute_dtype(spec);
   plan.form = schedule.split_backward ? BackwardForm::split : BackwardForm::whole;

@@ -43,8 +43,7 @@ void check_sums(const RunSpec& spec, const Schedule& schedule) {
   if (lanes / data_parallel % copies != 0)
     fail_user(
         "batch.lanes = {} does not suit {}, whose {} copies of a stage each sum a part of the micro-batches: "
-        "it "
-        "must be a multiple of {} x the {} data-parallel ranks; use {}",
+        "it must be a multiple of {} x the {} data-parallel ranks; use {}",
         lanes, source_of(spec), copies, copies, data_parallel, copies * data_parallel);
   const std::string fault = find_sum_fault(schedule, static_cast<int32_t>(lanes / data_parallel));
   if (!fault.empty())
@@ -56,18 +55,19 @@ void check_sums(const RunSpec& spec, const Schedule& schedule) {
 
 }  // namespace
 
-Pipeline make_pipeline(const RunSpec& spec) {
+Schedule make_pipeline(const RunSpec& spec) {
   const ScheduleInput input = input_of(spec);
   if (input.ranks == 1)
-    return {{accumulate(input.micro_batches), loop_placement(1, 1), input.micro_batches,
-             /*split_backward=*/false}};
+    return {.table = accumulate(input.micro_batches),
+            .placement = loop_placement(1, 1),
+            .micro_batches = input.micro_batches};
   Schedule schedule = spec.parallel.schedule_file
                           ? from_file(spec)
                           : make_schedule(name_of_value(spec.parallel.schedule), input);
   const std::string fault = find_fault(schedule, ScheduleUse::training);
   CHECK(fault.empty(), "{}: {}", source_of(spec), fault);
   check_sums(spec, schedule);
-  return {std::move(schedule)};
+  return schedule;
 }
 
 }  // namespace trireme

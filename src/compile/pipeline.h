@@ -6,12 +6,9 @@
 
 namespace trireme {
 
-struct Pipeline {
-  Schedule training;  // of all ranks of the pipeline
-};
-
-// UserError where the schedule does not suit parallel.pp, parallel.virtual_stages, the micro-batches of a
-// step or batch.lanes; EnvError when its file could not be read.
-Pipeline make_pipeline(const RunSpec& spec);
+// A training step of all ranks of the pipeline. UserError where the schedule does not suit parallel.pp,
+// parallel.virtual_stages, the micro-batches of a step or batch.lanes; EnvError when its file could not be
+// read.
+Schedule make_pipeline(const RunSpec& spec);
 
 }  // namespace trireme

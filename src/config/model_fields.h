@@ -1,12 +1,10 @@
 // The keys of [model], as config/fields.h explains.
 #pragma once
 #include "config/model.h"
+#include "config/ranges.h"
 
 namespace trireme {
 
-inline constexpr Range kTokenCounts =
-    between(1, 2147483647);  // positions and ids are 32-bit in kernels and shards
-inline constexpr double kMostLayers = 100000;
 inline constexpr Range kDims = between(1, 1 << 20);
 
 template <class Scaling, class Visit>

@@ -33,10 +33,9 @@ struct ParallelKeys {
   As<int64_t> prefetch{};              // blocks whose cut weights are gathered ahead of their use
   As<int64_t> pp{};                    // ranks of a pipeline: each holds a part of the model's blocks
   As<PipelineSchedule> schedule{};
-  std::optional<int64_t> virtual_stages;  // per rank; absent: what the schedule's file has, or pp = 1
-  As<std::vector<int64_t>> stages{};      // layers of each stage, first to last; empty: by cost
-  std::optional<std::string>
-      schedule_file;  // instead of `schedule`; RunSpec::schedule_text has what is in it
+  std::optional<int64_t> virtual_stages;     // per rank; absent: what the schedule's file has, or pp = 1
+  As<std::vector<int64_t>> stages{};         // layers of each stage, first to last; empty: by cost
+  std::optional<std::string> schedule_file;  // instead of `schedule`; RunSpec::schedule has what is in it
 };
 
 using ParallelSpec = ParallelKeys<Plain>;

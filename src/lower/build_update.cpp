@@ -33,58 +33,62 @@ void TimelineBuilder::loss() {
                                       .dtype = DType::f64}});
 }
 
+BufferId TimelineBuilder::sums_buffer(const char* name, int64_t sums, Summed summed) {
+  const int64_t bytes = sums * size_of(DType::f64);
+  return summed == Summed::over_ranks ? zeroed(name, BufferClass::scalar, bytes)
+                                      : buffer(name, BufferClass::scalar, bytes);
+}
+
+// The ranks of the group fill in different parts, and x + 0 is x.
+void TimelineBuilder::gather_sums(CommId comm, BufferId sums, int64_t count) {
+  waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
+                                                       .comm = comm,
+                                                       .from = {sums, 0},
+                                                       .to = {sums, 0},
+                                                       .count = count,
+                                                       .dtype = DType::f64}}));
+}
+
+// This rank's part of a group's partial sums of squares; `at` is the place of the group's first.
+void TimelineBuilder::norm_partial(size_t g, Location at) {
+  const Reduced& sum = sums_[slot_of_[g]].whole;
+  const int64_t begin = group(g).shard_begin;
+  const int64_t n = std::min(group(g).shard_elements, groups_[g].used_elements - begin);
+  if (sum.ready.valid()) waits_.push_back(sum.ready);
+  if (n <= 0) return;
+  at.offset += begin / kParamAlignment * size_of(DType::f64);
+  add_action(ActionKind::norm_partial,
+             add_unit(group(g).name + "/norm", norm_partial_code(n), {{"grad", sum.at}, {"partial", at}}),
+             -1);
+}
+
 // The square of each group's norm. A group has a partial sum per kParamAlignment elements, in their order, so
-// that the bits do not depend on how it is cut: each rank fills in its part and zeros are added to it. Of the
-// ranks that hold a group, one counts it.
+// that the bits do not depend on how it is cut. Of the ranks that hold a group, one counts it.
 BufferId TimelineBuilder::group_norms() {
-  const auto bytes_for = [](int64_t n) { return n * size_of(DType::f64); };
-  std::vector<int64_t> at(groups_.size());  // of the group's first partial sum
+  const auto partials_of = [&](size_t g) { return groups_[g].used_elements / kParamAlignment; };
+  std::vector<size_t> counted;
+  std::vector<int64_t> first(groups_.size());  // the place of the group's first partial sum
   int64_t partials = 0;
-  for (size_t g = 0; g < groups_.size(); ++g)
-    if (groups_[g].counted)
-      at[g] = std::exchange(partials, partials + groups_[g].used_elements / kParamAlignment);
-  const auto all = static_cast<int64_t>(groups_.size());
-  const BufferId norms = pipelined() ? zeroed("group_norms", BufferClass::scalar, bytes_for(all))
-                                     : buffer("group_norms", BufferClass::scalar, bytes_for(all));
-  BufferId partial;
-  if (partials > 0)
-    partial = sharded() ? zeroed("norm_partials", BufferClass::scalar, bytes_for(partials))
-                        : buffer("norm_partials", BufferClass::scalar, bytes_for(partials));
   for (size_t g = 0; g < groups_.size(); ++g) {
     if (!groups_[g].counted) continue;
-    const Reduced& sum = sums_[slot_of_[g]].whole;
-    const int64_t begin = group(g).shard_begin;
-    const int64_t n = std::min(group(g).shard_elements, groups_[g].used_elements - begin);
-    if (sum.ready.valid()) waits_.push_back(sum.ready);
-    if (n > 0)
-      add_action(
-          ActionKind::norm_partial,
-          add_unit(group(g).name + "/norm", norm_partial_code(n),
-                   {{"grad", sum.at}, {"partial", {partial, bytes_for(at[g] + begin / kParamAlignment)}}}),
-          -1);
+    counted.push_back(g);
+    first[g] = std::exchange(partials, partials + partials_of(g));
   }
-  if (sharded() && partials > 0)
-    waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
-                                                         .comm = plan_.comms.dp_shard,
-                                                         .from = {partial, 0},
-                                                         .to = {partial, 0},
-                                                         .count = partials,
-                                                         .dtype = DType::f64}}));
-  for (size_t g = 0; g < groups_.size(); ++g)
-    if (groups_[g].counted)
-      add_action(
-          ActionKind::group_norm,
-          add_unit(group(g).name + "/group_norm", group_norm_code(groups_[g].used_elements / kParamAlignment),
-                   {{"partials", {partial, bytes_for(at[g])}},
-                    {"norm", {norms, bytes_for(static_cast<int64_t>(g))}}}),
-          -1);
-  if (pipelined())
-    waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
-                                                         .comm = plan_.comms.pp,
-                                                         .from = {norms, 0},
-                                                         .to = {norms, 0},
-                                                         .count = all,
-                                                         .dtype = DType::f64}}));
+  const auto all = static_cast<int64_t>(groups_.size());
+  const BufferId norms = sums_buffer("group_norms", all, pipelined() ? Summed::over_ranks : Summed::here);
+  BufferId partial;
+  if (partials > 0)
+    partial = sums_buffer("norm_partials", partials, sharded() ? Summed::over_ranks : Summed::here);
+  const auto place = [](BufferId sums, int64_t i) -> Location { return {sums, i * size_of(DType::f64)}; };
+  for (const size_t g : counted) norm_partial(g, place(partial, first[g]));
+  if (sharded() && partials > 0) gather_sums(plan_.comms.dp_shard, partial, partials);
+  for (const size_t g : counted)
+    add_action(
+        ActionKind::group_norm,
+        add_unit(group(g).name + "/group_norm", group_norm_code(partials_of(g)),
+                 {{"partials", place(partial, first[g])}, {"norm", place(norms, static_cast<int64_t>(g))}}),
+        -1);
+  if (pipelined()) gather_sums(plan_.comms.pp, norms, all);
   return norms;
 }
 
@@ -110,7 +114,7 @@ void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
     range.end = std::min(range.end, end);
     if (range.begin >= range.end) continue;
     const size_t i = ranges.size();
-    const int64_t start = (range.begin - begin) * 4;
+    const int64_t start = (range.begin - begin) * size_of(DType::f32);
     ranges.push_back(range);
     const Location grad{sum.at.buffer, sum.at.offset + start};
     bound.push_back({fmt::format("grad.{}", i), grad});

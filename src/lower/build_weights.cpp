@@ -76,7 +76,7 @@ void TimelineBuilder::make_weights(Life life) {
           add_unit(group(g).name + "/unshard", unshard_code(group(g).elements, resident, plan_.compute),
                    {{"master_resident", {group(g).master, 0}},
                     {"resident", copies_[g].resident},
-                    {"master_transient", {group(g).master, resident * 4}},
+                    {"master_transient", {group(g).master, resident * size_of(DType::f32)}},
                     {"transient", copies_[g].transient}});
       add_action(ActionKind::unshard, unit, -1);
     }

@@ -118,7 +118,7 @@ class Paper {
       offers.push_back(*its);
     }
     for (const Offer& other : offers)
-      if (!fits(*offers[0].action, *offers[0].transfer, *other.action, *other.transfer, &other == &offers[0]))
+      if (!fits(offers[0], other))
         fault_ = fmt::format("in {}, rank {} is at {} when another is at {} of micro-batch {}", group.name,
                              number, text(rank, queue.actions.front()), name_of(other.action->kind),
                              other.action->micro_batch);
@@ -131,12 +131,17 @@ class Paper {
     return true;
   }
 
-  static bool fits(const Action& a, const Transfer& at, const Action& b, const Transfer& bt, bool same) {
-    if (at.count != bt.count || at.dtype != bt.dtype || a.micro_batch != b.micro_batch) return false;
-    if (at.op != CommOp::send && at.op != CommOp::recv) return at.op == bt.op && a.kind == b.kind;
-    if (same) return at.op == CommOp::send;
-    return bt.op == CommOp::recv &&
-           b.kind == (a.kind == ActionKind::send_act ? ActionKind::recv_act : ActionKind::recv_grad);
+  // Whether a member of a group brings what goes with the first one, which is the sender where there is one.
+  static bool fits(const Offer& first, const Offer& other) {
+    const Transfer &a = *first.transfer, &b = *other.transfer;
+    if (a.count != b.count || a.dtype != b.dtype || first.action->micro_batch != other.action->micro_batch)
+      return false;
+    if (a.op != CommOp::send && a.op != CommOp::recv)
+      return a.op == b.op && first.action->kind == other.action->kind;
+    if (&first == &other) return a.op == CommOp::send;
+    const bool output = first.action->kind == ActionKind::send_act;
+    return b.op == CommOp::recv &&
+           other.action->kind == (output ? ActionKind::recv_act : ActionKind::recv_grad);
   }
 
   std::map<int32_t, Rank> ranks_;  // by number

@@ -16,11 +16,15 @@ class Groups {
  public:
   explicit Groups(Program& program) : program_(program), dp_(program.mesh.data_parallel()) {}
 
-  // `count` ranks, `stride` apart, of which this one has place `place`.
-  void line(Channel channel, int32_t place, int32_t count, int32_t stride) {
+  // The ranks of an axis of the mesh, `stride` apart, that this one is among.
+  struct Axis {
+    int32_t size = 1, stride = 1;
+  };
+  void along(Channel channel, Axis axis) {
+    const int32_t place = program_.rank / axis.stride % axis.size;
     std::vector<int32_t> ranks;
-    for (int32_t i = 0; i < count; ++i) ranks.push_back(program_.rank + (i - place) * stride);
-    if (count > 1) wanted_.insert({channel, std::move(ranks)});
+    for (int32_t i = 0; i < axis.size; ++i) ranks.push_back(program_.rank + (i - place) * axis.stride);
+    if (axis.size > 1) wanted_.insert({channel, std::move(ranks)});
   }
 
   // This rank's counterparts on two ranks of the pipeline; nothing where they are one, or neither is its own.
@@ -66,12 +70,11 @@ class Groups {
 CommIds add_comm_groups(Program& program, const StageMap& map,
                         const std::vector<std::pair<size_t, size_t>>& shared) {
   const Mesh& mesh = program.mesh;
-  const int32_t rank = program.rank, dp = mesh.data_parallel();
   Groups groups(program);
-  groups.line(kDp, rank % dp, dp, 1);
-  groups.line(kDpShard, rank % mesh.dp_shard, mesh.dp_shard, 1);
-  groups.line(kDpReplicate, rank % dp / mesh.dp_shard, mesh.dp_replicate, mesh.dp_shard);
-  groups.line(kPp, rank / dp, mesh.pp, dp);
+  groups.along(kDp, {.size = mesh.data_parallel(), .stride = 1});
+  groups.along(kDpShard, {.size = mesh.dp_shard, .stride = 1});
+  groups.along(kDpReplicate, {.size = mesh.dp_replicate, .stride = mesh.dp_shard});
+  groups.along(kPp, {.size = mesh.pp, .stride = mesh.data_parallel()});
   for (const auto& ranks : map.placement.rank_of_stage) {
     for (size_t s = 0; s < ranks.size(); ++s) {
       groups.unordered_pair(kCopies, map.placement.rank_of_stage[0][s], ranks[s]);

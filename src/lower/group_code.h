@@ -1,6 +1,6 @@
-// The Code of what a parameter group does: unshard (master -> compute copy), zero (gradient accumulator),
-// combine_lanes, norm_partial, optimizer; and of the two sums over a step, loss and grad_norm. Each is a
-// forward list over state values.
+// The Code of what a parameter group does: unshard and cast (master -> compute copy), zero (gradient
+// accumulator), combine (of lanes, of uses), norm_partial, group_norm, optimizer; and of the two sums over a
+// step, loss and grad_norm. Each is a forward list over state values.
 #pragma once
 #include <vector>
 

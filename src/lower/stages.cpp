@@ -13,7 +13,7 @@
 namespace trireme {
 namespace {
 
-using Ranges = std::vector<std::pair<size_t, size_t>>;
+using Ranges = std::vector<BlockRange>;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Sums over ranges, so that a stage's cost is the same number wherever it is asked for.
@@ -102,7 +102,7 @@ Ranges as_listed(size_t blocks, size_t stages, std::span<const int64_t> layers) 
           "{} leaves stage {} of {} empty; only the first (which has the embedding) and the last (which has "
           "the head) may have no layer",
           key, s, stages);
-    ranges.emplace_back(begin, end);
+    ranges.push_back({begin, end});
     begin = end;
   }
   return ranges;
@@ -110,8 +110,8 @@ Ranges as_listed(size_t blocks, size_t stages, std::span<const int64_t> layers) 
 
 }  // namespace
 
-std::vector<std::pair<size_t, size_t>> cut_stages(std::span<const double> block_costs, int32_t stages,
-                                                  std::span<const int64_t> layers) {
+std::vector<BlockRange> cut_stages(std::span<const double> block_costs, int32_t stages,
+                                   std::span<const int64_t> layers) {
   CHECK(stages >= 1 && block_costs.size() >= 2, "{} stages of {} blocks", stages, block_costs.size());
   const auto count = static_cast<size_t>(stages);
   if (count > block_costs.size())

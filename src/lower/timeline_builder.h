@@ -117,6 +117,10 @@ class TimelineBuilder {
                 const TensorType& type);
 
   // --- update (build_update.cpp)
+  enum class Summed : uint8_t { here, over_ranks };
+  BufferId sums_buffer(const char* name, int64_t sums, Summed summed);  // f64
+  void gather_sums(CommId comm, BufferId sums, int64_t count);
+  void norm_partial(size_t group, Location at);
   BufferId group_norms();
   void optimizer(size_t group, const UpdateRule& rule);
 

@@ -20,8 +20,7 @@ int ranks_per_process(const RunSpec& spec, int processes) {
   if (ranks % processes != 0)
     fail_user(
         "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {}), which {} processes "
-        "do not "
-        "divide: start 1, {} or another divisor of {}, or set --ranks {}",
+        "do not divide: start 1, {} or another divisor of {}, or set --ranks {}",
         ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, processes, ranks, ranks,
         processes);
   return ranks / processes;
@@ -82,8 +81,7 @@ class ProcessRun {
     if (world_->processes() != place_.processes || world_->process() != place_.process)
       fail_env(
           "the launcher says process {} of {}, MPI says {} of {}: start with the mpirun of the MPI that "
-          "trireme was "
-          "built with, or with srun --mpi=pmix",
+          "trireme was built with, or with srun --mpi=pmix",
           place_.process, place_.processes, world_->process(), world_->processes());
   }
 

@@ -19,8 +19,7 @@ namespace trireme {
 
 constexpr int kControlChannel = -1;  // programs' channels begin at 0
 
-class RankTeam {
- public:
+struct RankTeam {
   RankTeam(const TeamOptions& team_options, World& team_world, const RanksHere& ranks_here)
       : options(team_options),
         world(team_world),

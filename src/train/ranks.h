@@ -23,7 +23,7 @@ struct TeamOptions {
   int threads = 1;         // cores of all ranks of this process together
 };
 
-class RankTeam;
+struct RankTeam;
 
 // One rank's ties to the others. With one rank all of it is trivial.
 class RankLink {

@@ -102,8 +102,7 @@ void RunSetup::check_memory() const {
   if (spec.run.device == DeviceKind::null || machine == 0 || arena <= machine / ranks) return;
   fail_env(
       "the plan needs {:.2f} GB on each of {} ranks, this machine has {:.2f} GB of memory: raise "
-      "parallel.zero, "
-      "lower batch.micro, data.seq_len or the model's size, or use fewer ranks",
+      "parallel.zero, lower batch.micro, data.seq_len or the model's size, or use fewer ranks",
       static_cast<double>(arena) / 1e9, ranks, static_cast<double>(machine) / 1e9);
 }
 
@@ -151,8 +150,7 @@ void RunSetup::describe() {
   if (mesh.ranks() > 1)
     log.info(
         "{} ranks: pp {} x dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per data-parallel rank; "
-        "the "
-        "memory is rank 0's",
+        "the memory is rank 0's",
         mesh.ranks(), mesh.pp, mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
         spec.batch.lanes / mesh.data_parallel(), spec.batch.lanes);
   if (peak.flops_per_s > 0)

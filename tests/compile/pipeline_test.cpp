@@ -48,14 +48,14 @@ TEST(Pipeline, ConfigAndCatalogAgree) {
     EXPECT_EQ(names[i], def.name);
     const RunSpec spec = with({"parallel.pp=4", fmt::format("parallel.schedule={}", def.name)});
     EXPECT_EQ(spec.parallel.virtual_stages, def.least_stages_per_rank);
-    const Schedule schedule = make_pipeline(spec).training;
+    const Schedule schedule = make_pipeline(spec);
     EXPECT_EQ(schedule, make_schedule(def.name, {4, def.least_stages_per_rank, 8}));
     EXPECT_EQ(find_sum_fault(schedule, static_cast<int32_t>(spec.batch.lanes)), "");
   }
 }
 
 TEST(Pipeline, OneRankAccumulates) {
-  const Schedule schedule = make_pipeline(with({"batch.sequences=3"})).training;
+  const Schedule schedule = make_pipeline(with({"batch.sequences=3"}));
   EXPECT_EQ(to_text(schedule.table), "0F0 0B0 0F1 0B1 0F2 0B2\n");
   EXPECT_EQ(schedule.placement.ranks, 1);
   EXPECT_EQ(schedule.micro_batches, 3);
@@ -64,7 +64,7 @@ TEST(Pipeline, OneRankAccumulates) {
 
 // Micro-batches are those of one data-parallel rank.
 TEST(Pipeline, MicroBatchesArePerDataParallelRank) {
-  EXPECT_EQ(make_pipeline(with({"parallel.pp=2", "parallel.dp_shard=4"})).training.micro_batches, 2);
+  EXPECT_EQ(make_pipeline(with({"parallel.pp=2", "parallel.dp_shard=4"})).micro_batches, 2);
 }
 
 TEST(Pipeline, Refused) {
@@ -100,9 +100,9 @@ Keys with_file(const std::string& file, Keys keys = {}) {
 }
 
 TEST(Pipeline, FromFiles) {
-  EXPECT_EQ(make_pipeline(with(with_file("1f1b.txt"))).training, make_schedule("1f1b", {4, 1, 8}));
-  EXPECT_EQ(make_pipeline(with(with_file("torch_zbv.csv"))).training, make_schedule("zbv", {4, 2, 8}));
-  EXPECT_EQ(make_pipeline(with(with_file("dualpipe.txt", {"batch.lanes=2"}))).training,
+  EXPECT_EQ(make_pipeline(with(with_file("1f1b.txt"))), make_schedule("1f1b", {4, 1, 8}));
+  EXPECT_EQ(make_pipeline(with(with_file("torch_zbv.csv"))), make_schedule("zbv", {4, 2, 8}));
+  EXPECT_EQ(make_pipeline(with(with_file("dualpipe.txt", {"batch.lanes=2"}))),
             make_schedule("dualpipe", {4, 1, 8}));
 }
 
@@ -134,8 +134,8 @@ TEST(Pipeline, FilesAreRefused) {
 }
 
 TEST(Pipeline, IsDrawnUnderATitle) {
-  EXPECT_EQ(pipeline_text(make_pipeline(with({})).training), "");
-  EXPECT_EQ(pipeline_text(make_pipeline(with({"parallel.pp=2", "batch.sequences=2"})).training),
+  EXPECT_EQ(pipeline_text(make_pipeline(with({}))), "");
+  EXPECT_EQ(pipeline_text(make_pipeline(with({"parallel.pp=2", "batch.sequences=2"}))),
             "pipeline: 2 ranks, 2 stages, 2 micro-batches; a forward is drawn as 1 unit, a backward as 2\n"
             "time      0              5\n"
             "rank 0    F0 F1 .  .  B0--- .  B1---\n"
@@ -147,7 +147,7 @@ TEST(Pipeline, LargeOnesAreProvenQuickly) {
   const RunSpec spec = with({"parallel.pp=16", "parallel.schedule=interleaved", "parallel.virtual_stages=6",
                              "batch.sequences=128"});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(make_pipeline(spec).training.placement.stages(), 96);
+  EXPECT_EQ(make_pipeline(spec).placement.stages(), 96);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0.3);
 }
 

@@ -28,20 +28,27 @@ struct MpiRoute {
 void mpi_transfer(const MpiRoute& route, std::span<const Send> sends, std::span<const Recv> recvs,
                   const Waiting& waiting);
 
-// A member's area in the window. Staging has two halves that take turns, so that members fill one while
-// slower ones still read the other.
+// What a member calls, shown to the others with every round.
 struct WindowCall {
   uint64_t kind = 0;
   int64_t count = 0;
   int64_t length = 0;
   int64_t rounds = 0;
 };
-constexpr int64_t kStagingBytes = int64_t{2}
-                                  << 20;  // of each half: a round costs a meeting, and should stay in cache
+
+// A member's area in the window. It puts what the others are to take into slots, a round in each, and may be
+// so many rounds ahead of the slowest. A slot is small enough for the nearest caches.
+constexpr int64_t kSlotBytes = int64_t{512} << 10;
+constexpr uint32_t kSlots = 16;
+struct WindowSlot {
+  WindowCall call;
+  alignas(64) std::byte bytes[kSlotBytes];
+};
 struct WindowArea {
-  Signal arrived;
-  WindowCall calls[2];
-  alignas(64) std::byte staging[2][kStagingBytes];
+  Signal put;                  // rounds put so far, over all calls; wraps
+  Signal taken;                // rounds of all others taken so far
+  uint32_t slot_of[kSlots]{};  // by round % kSlots
+  WindowSlot slots[kSlots];
 };
 
 std::unique_ptr<Communicator> message_communicator(MpiRoute route);

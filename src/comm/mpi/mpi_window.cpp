@@ -1,8 +1,10 @@
-// Collectives through memory that the processes of one host share. Data goes through in rounds small enough
-// for the caches: each member puts its part into its staging, all meet, each takes what it needs from the
-// others'. Halves take turns, so one meeting per round is enough: whoever fills a half again has met all who
-// read it, one round before.
+// Collectives through memory that the processes of one host share. Data goes through it in rounds small
+// enough for the caches: each member puts its part into a slot of its own, and takes what it needs from the
+// others' slots of that round. It goes on to put further rounds while the others are not there yet; a slot is
+// free again when all have taken what is in it, and the first free one is used, so that members in step keep
+// to a few slots that stay in cache.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -20,11 +22,7 @@ constexpr std::string_view kKindNames[] = {"",           "reduce-scatter", "all-
                                            "all-to-all", "broadcast",      "barrier"};
 
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
-  if (to != from && bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-
-void stream_copy_unless_there(std::byte* to, const std::byte* from, int64_t bytes) {
-  if (to != from) stream_copy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 int64_t rounds_for(int64_t length, int64_t per_round) {
@@ -46,7 +44,7 @@ class WindowCommunicator final : public Communicator {
   }
   void barrier(std::string_view what) override {
     in_rounds(
-        {.kind = kBarrier, .rounds = 1}, what, [](int64_t, std::byte*) {}, [](int64_t, uint32_t) {});
+        {.kind = kBarrier, .rounds = 1}, what, [](int64_t, std::byte*) {}, [](int64_t, const Slots&) {});
   }
 
  private:
@@ -54,13 +52,20 @@ class WindowCommunicator final : public Communicator {
                      std::string_view what) override;
   void gather_pieces(const void* from, void* to, const Pieces& pieces, std::string_view what) override;
 
-  // put(round, own staging), then, when all have, take(round, half).
+  using Slots = std::vector<const WindowSlot*>;  // of a round, by member
+
+  // For every round put(round, own bytes) and, once all have put theirs, take(round, slots).
   template <class Put, class Take>
   void in_rounds(const WindowCall& call, std::string_view what, const Put& put, const Take& take);
-  void meet(const Waiting& waiting);
+  WindowSlot& free_slot(const Waiting& waiting);
+  // The slots of all members in a round, counted over all calls.
+  void find_slots(uint32_t round, const WindowCall& call, Slots& slots) const;
+  bool may_put_ahead(uint32_t target) const;
+  bool all_have(Signal WindowArea::*signal, uint32_t target) const;
+  void wait_for(Signal WindowArea::*signal, uint32_t target, const Waiting& waiting) const;
   WindowArea& area(int rank) const { return *areas_[static_cast<size_t>(rank)]; }
-  // What member `from` staged for `to`, when staging is cut by destination.
-  int64_t slice_bytes() const { return kStagingBytes / size() / 64 * 64; }
+  // What member `from` staged for `to`, when a slot is cut by destination.
+  int64_t slice_bytes() const { return kSlotBytes / size() / 64 * 64; }
 
   MpiRoute route_;
   std::vector<WindowArea*> areas_;
@@ -71,32 +76,66 @@ void WindowCommunicator::in_rounds(const WindowCall& call, std::string_view what
                                    const Take& take) {
   const Waiting waiting(route_.patience, kKindNames[call.kind], what);
   (void)waiting.may_go_on();
-  int64_t rounds = call.rounds;
+  WindowArea& mine = area(rank());
+  const uint32_t start = mine.taken.value.load(std::memory_order_relaxed);
+  Slots slots(areas_.size());
+  int64_t rounds = call.rounds, next = 0;  // next: to be put
   for (int64_t round = 0; round < rounds; ++round) {
-    const uint32_t half = area(rank()).arrived.value.load(std::memory_order_relaxed) & 1u;
-    area(rank()).calls[half] = call;
-    put(round, area(rank()).staging[half]);
-    meet(waiting);
-    for (int r = 0; r < size() && round == 0; ++r) {
-      const WindowCall& other = area(r).calls[half];
-      CHECK(other.kind == call.kind && other.count == call.count && other.length == call.length,
-            "rank {} calls {} of {}, rank {} calls {} of {}", route_.members[static_cast<size_t>(r)],
-            other.kind, other.count, route_.patience.me, call.kind, call.count);
-      rounds = std::max(rounds, other.rounds);
+    const uint32_t target = start + static_cast<uint32_t>(round) + 1;
+    while (next < rounds && (next <= round || may_put_ahead(target))) {
+      WindowSlot& slot = free_slot(waiting);
+      slot.call = call;
+      put(next++, slot.bytes);
+      raise_signal(mine.put);
     }
-    take(round, half);
+    wait_for(&WindowArea::put, target, waiting);
+    find_slots(target - 1, call, slots);
+    for (const WindowSlot* slot : slots) rounds = std::max(rounds, slot->call.rounds);
+    take(round, slots);
+    raise_signal(mine.taken);
   }
 }
 
-void WindowCommunicator::meet(const Waiting& waiting) {
-  Signal& mine = area(rank()).arrived;
-  raise_signal(mine);
-  const uint32_t target = mine.value.load(std::memory_order_relaxed);
+// The first that all others have taken; marked as that of the round to be put.
+WindowSlot& WindowCommunicator::free_slot(const Waiting& waiting) {
+  WindowArea& mine = area(rank());
+  const uint32_t round = mine.put.value.load(std::memory_order_relaxed);
+  wait_for(&WindowArea::taken, round + 1 - kSlots, waiting);
+  std::array<bool, kSlots> used{};
+  for (uint32_t back = 1; back < kSlots; ++back)
+    if (!all_have(&WindowArea::taken, round + 1 - back)) used[mine.slot_of[(round - back) % kSlots]] = true;
+  const auto slot = static_cast<uint32_t>(std::find(used.begin(), used.end(), false) - used.begin());
+  mine.slot_of[round % kSlots] = slot;
+  return mine.slots[slot];
+}
+
+// Rather than wait for those who have not put the round yet.
+bool WindowCommunicator::may_put_ahead(uint32_t target) const {
+  const uint32_t round = area(rank()).put.value.load(std::memory_order_relaxed);
+  return !all_have(&WindowArea::put, target) && all_have(&WindowArea::taken, round + 1 - kSlots);
+}
+
+void WindowCommunicator::find_slots(uint32_t round, const WindowCall& call, Slots& slots) const {
+  for (int r = 0; r < size(); ++r) {
+    const WindowSlot& slot = area(r).slots[area(r).slot_of[round % kSlots]];
+    CHECK(slot.call.kind == call.kind && slot.call.count == call.count && slot.call.length == call.length,
+          "rank {} calls {} of {}, rank {} calls {} of {}", route_.members[static_cast<size_t>(r)],
+          kKindNames[slot.call.kind], slot.call.count, route_.patience.me, kKindNames[call.kind], call.count);
+    slots[static_cast<size_t>(r)] = &slot;
+  }
+}
+
+bool WindowCommunicator::all_have(Signal WindowArea::*signal, uint32_t target) const {
+  return std::all_of(areas_.begin(), areas_.end(),
+                     [&](const WindowArea* a) { return has_reached(a->*signal, target); });
+}
+
+void WindowCommunicator::wait_for(Signal WindowArea::*signal, uint32_t target, const Waiting& waiting) const {
   for (int step = 1; step < size(); ++step) {
-    if (waiting.reaches(area((rank() + step) % size()).arrived, target)) continue;
+    if (waiting.reaches(area((rank() + step) % size()).*signal, target)) continue;
     std::vector<int> missing;
     for (int r = 0; r < size(); ++r)
-      if (!has_reached(area(r).arrived, target)) missing.push_back(route_.members[static_cast<size_t>(r)]);
+      if (!has_reached(area(r).*signal, target)) missing.push_back(route_.members[static_cast<size_t>(r)]);
     if (!missing.empty()) waiting.give_up(missing);
   }
 }
@@ -121,12 +160,12 @@ void WindowCommunicator::reduce_pieces(const void* from, void* to, const Pieces&
             copy_bytes(staging + r * slice_bytes(), source + first(r, round) * element_bytes,
                        count(r, round) * element_bytes);
       },
-      [&](int64_t round, uint32_t half) {
+      [&](int64_t round, const Slots& slots) {
         const int64_t begin = first(rank(), round);
         std::vector<const void*> sources;
         for (int r = 0; r < size(); ++r)
           sources.push_back(r == rank() ? source + begin * element_bytes
-                                        : area(r).staging[half] + rank() * slice_bytes());
+                                        : slots[static_cast<size_t>(r)]->bytes + rank() * slice_bytes());
         sum_tree(dtype, sources, static_cast<std::byte*>(to) + (begin - pieces.begin(rank())) * element_bytes,
                  count(rank(), round));
       });
@@ -134,26 +173,32 @@ void WindowCommunicator::reduce_pieces(const void* from, void* to, const Pieces&
 
 void WindowCommunicator::gather_pieces(const void* from, void* to, const Pieces& pieces,
                                        std::string_view what) {
-  const auto first = [&](int r, int64_t round) { return std::min(round * kStagingBytes, pieces.size(r)); };
+  const auto first = [&](int r, int64_t round) { return std::min(round * kSlotBytes, pieces.size(r)); };
   const auto count = [&](int r, int64_t round) {
-    return std::min(kStagingBytes, pieces.size(r) - first(r, round));
+    return std::min(kSlotBytes, pieces.size(r) - first(r, round));
   };
   const auto* source = static_cast<const std::byte*>(from);
+  auto* result = static_cast<std::byte*>(to);
   // Results beyond the caches' size go round them.
-  const auto place = pieces.count >= kLargeBytes ? stream_copy_unless_there : copy_bytes;
+  const auto place = pieces.count >= kLargeBytes ? stream_copy : copy_bytes;
   in_rounds(
       {.kind = kAllGather,
        .count = pieces.count,
        .length = pieces.length,
-       .rounds = rounds_for(pieces.length, kStagingBytes)},
+       .rounds = rounds_for(pieces.length, kSlotBytes)},
       what,
       [&](int64_t round, std::byte* staging) {
-        copy_bytes(staging, source + first(rank(), round), count(rank(), round));
+        const int64_t begin = first(rank(), round);
+        copy_bytes(staging, source + begin, count(rank(), round));
+        std::byte* own = result + pieces.begin(rank());
+        if (own != source) place(own + begin, staging, count(rank(), round));
       },
-      [&](int64_t round, uint32_t half) {
-        for (int r = 0; r < size(); ++r)
-          place(static_cast<std::byte*>(to) + pieces.begin(r) + first(r, round),
-                r == rank() ? source + first(r, round) : area(r).staging[half], count(r, round));
+      [&](int64_t round, const Slots& slots) {
+        for (int step = 1; step < size(); ++step) {
+          const int r = (rank() + step) % size();
+          place(result + pieces.begin(r) + first(r, round), slots[static_cast<size_t>(r)]->bytes,
+                count(r, round));
+        }
       });
 }
 
@@ -174,10 +219,10 @@ void WindowCommunicator::all_to_all(const AllToAll& parts, std::string_view what
                      std::min(slice_bytes(), parts.from_bytes[r] - begin));
         }
       },
-      [&](int64_t round, uint32_t half) {
+      [&](int64_t round, const Slots& slots) {
         for (size_t r = 0; r < areas_.size(); ++r) {
           const int64_t begin = first(parts.to_bytes[r], round);
-          copy_bytes(to + to_begin[r] + begin, areas_[r]->staging[half] + rank() * slice_bytes(),
+          copy_bytes(to + to_begin[r] + begin, slots[r]->bytes + rank() * slice_bytes(),
                      std::min(slice_bytes(), parts.to_bytes[r] - begin));
         }
       });
@@ -185,14 +230,15 @@ void WindowCommunicator::all_to_all(const AllToAll& parts, std::string_view what
 
 void WindowCommunicator::broadcast(void* data, int64_t bytes, int root, std::string_view what) {
   auto* place = static_cast<std::byte*>(data);
-  const auto count = [&](int64_t round) { return std::min(kStagingBytes, bytes - round * kStagingBytes); };
+  const auto count = [&](int64_t round) { return std::min(kSlotBytes, bytes - round * kSlotBytes); };
   in_rounds(
-      {.kind = kBroadcast, .count = bytes, .length = root, .rounds = rounds_for(bytes, kStagingBytes)}, what,
+      {.kind = kBroadcast, .count = bytes, .length = root, .rounds = rounds_for(bytes, kSlotBytes)}, what,
       [&](int64_t round, std::byte* staging) {
-        if (rank() == root) copy_bytes(staging, place + round * kStagingBytes, count(round));
+        if (rank() == root) copy_bytes(staging, place + round * kSlotBytes, count(round));
       },
-      [&](int64_t round, uint32_t half) {
-        if (rank() != root) copy_bytes(place + round * kStagingBytes, area(root).staging[half], count(round));
+      [&](int64_t round, const Slots& slots) {
+        if (rank() != root)
+          copy_bytes(place + round * kSlotBytes, slots[static_cast<size_t>(root)]->bytes, count(round));
       });
 }
 

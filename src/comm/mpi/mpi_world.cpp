@@ -73,8 +73,7 @@ void MpiWorld::State::wait_for(MPI_Request& request, std::string_view what) {
     if (!waiting.may_go_on())
       fail_env(
           "other processes did not come to {} within {} s: one is dead, stuck or slow; see its output, or "
-          "raise "
-          "run.timeout_s",
+          "raise run.timeout_s",
           what, options.timeout_s);
     std::this_thread::sleep_for(kPollPause);
   }
@@ -123,11 +122,11 @@ MpiHello MpiWorld::State::say_hello(const MpiGroupKey& key, std::span<const int>
     new (segment + window_used_bytes) WindowArea;
     window_used_bytes += static_cast<int64_t>(sizeof(WindowArea));
   }
-  std::vector<int> told;
+  std::vector<int> reached;  // processes
   for (const int member : members)
-    if (std::find(told.begin(), told.end(), process_of(member)) == told.end()) {
-      told.push_back(process_of(member));
-      mail->post_hello(told.back(), key, rank, hello);
+    if (std::find(reached.begin(), reached.end(), process_of(member)) == reached.end()) {
+      reached.push_back(process_of(member));
+      mail->post_hello(reached.back(), key, rank, hello);
     }
   said[{key, me}] = hello;
   return hello;

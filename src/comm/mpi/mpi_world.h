@@ -19,7 +19,7 @@ namespace trireme {
 struct MpiOptions {
   int ranks_per_process = 1;
   double timeout_s = 300;  // run.timeout_s: longest wait for a rank
-  // Shared memory; a communicator takes 4 MiB, later ones use messages. 0: messages only.
+  // Shared memory; a communicator takes 8 MiB, later ones use messages. 0: messages only.
   int64_t window_bytes_per_rank = int64_t{96} << 20;
   // Not 0: this process cannot run, and only has to tell the others so. There is no window then.
   int exit_code = 0;

@@ -69,4 +69,50 @@ void norm_backward_rows(const NormKernels& kernels, DType dtype, int threads, co
   });
 }
 
+CpuKernel prepare_norm(const OpSig& sig, const CpuContext& context, NormKind kind, NormInput input) {
+  const bool adds = input == NormInput::sum, layer = kind == NormKind::layer;
+  const size_t weight = adds ? 2 : 1, y = adds ? 1 : 0, rstd = y + (layer ? 2 : 1);
+  const DType dtype = sig.inputs[0].dtype;
+  const int64_t width = count(sig.inputs[weight].shape), rows = count(sig.inputs[0].shape) / width;
+  const auto eps = static_cast<float>(unpack_attrs<NormAttrs>(sig.attrs).eps);
+  const NormKernels kernels = norm_kernels(kind, dtype, context.isa);
+  return [=, threads = context.threads](const Operands& o) {
+    norm_forward_rows(kernels, dtype, threads,
+                      {.x = o.inputs[0],
+                       .addend = adds ? o.inputs[1] : nullptr,
+                       .sum = adds ? o.outputs[0] : nullptr,
+                       .weight = o.inputs[weight],
+                       .bias = layer ? o.inputs[weight + 1] : nullptr,
+                       .y = o.outputs[y],
+                       .mean = layer ? o.out<float>(y + 1) : nullptr,
+                       .rstd = o.out<float>(rstd),
+                       .rows = rows,
+                       .width = width,
+                       .eps = eps});
+  };
+}
+
+CpuKernel prepare_norm_grad(const OpSig& sig, const CpuContext& context, NormKind kind) {
+  const bool layer = kind == NormKind::layer;
+  const size_t rstd = layer ? 3 : 2;
+  const DType dtype = sig.inputs[0].dtype;
+  const int64_t width = count(sig.inputs[1].shape), rows = count(sig.inputs[0].shape) / width;
+  const NormKernels kernels = norm_kernels(kind, dtype, context.isa);
+  return [=, threads = context.threads](const Operands& o) {
+    norm_backward_rows(kernels, dtype, threads,
+                       {.x = o.inputs[0],
+                        .weight = o.inputs[1],
+                        .mean = layer ? o.in<float>(2) : nullptr,
+                        .rstd = o.in<float>(rstd),
+                        .dy = o.inputs[rstd + 1],
+                        .residual = o.inputs[rstd + 2],
+                        .dx = o.outputs[0],
+                        .dweight = o.out<float>(1),
+                        .dbias = layer ? o.out<float>(2) : nullptr,
+                        .rows = rows,
+                        .width = width},
+                       reinterpret_cast<float*>(o.scratch));
+  };
+}
+
 }  // namespace trireme
