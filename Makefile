@@ -6,7 +6,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 TEXT  ?=
 
-.PHONY: demo test bench build setup asan fuzz format check tidy clean
+.PHONY: demo test bench build setup asan tsan fuzz format check tidy clean
 
 demo: build
 	@scripts/demo $(BUILD) $(TEXT)
@@ -32,6 +32,10 @@ setup:
 asan: setup
 	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
 	@cd build-asan && ctest --output-on-failure -j 1 $(CTEST_FLAGS)
+
+# The tests in which ranks are threads; exactly what runs, and what not and why, stands in the script.
+tsan: setup
+	@JOBS=$(JOBS) scripts/tsan
 
 # Every fuzz target for SECONDS (default 300) from its corpus.
 fuzz: setup
