@@ -88,7 +88,7 @@ bool Waiting::may_go_on() const {
   return waited_s() < patience_.timeout_s;
 }
 
-void Waiting::give_up(std::vector<int> missing) const {
+void Waiting::give_up(const std::vector<int>& missing) const {
   const std::string text = fmt::format(
       "did not come to {} of {} within {:.1f} s, for which rank {} waited; dead, stuck or slow: see the "
       "end of its log, or raise run.timeout_s",

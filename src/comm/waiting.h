@@ -46,7 +46,7 @@ class Waiting {
   // For those who poll: throws PeerFailed when a rank has failed, else says whether there is time left.
   bool may_go_on() const;
   // Tells all ranks that these, of the world, did not come, and throws PeerFailed.
-  [[noreturn]] void give_up(std::vector<int> missing) const;
+  [[noreturn]] void give_up(const std::vector<int>& missing) const;
 
  private:
   double waited_s() const;

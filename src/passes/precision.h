@@ -8,8 +8,8 @@
 
 namespace trireme {
 
-// Where embeddings look rows up: in the compute copy, or in the f32 master weights, which are then there whole
-// (the rows are rounded once they are read: the same bits, and no copy of the table).
+// Where embeddings look rows up: in the compute copy, or in the f32 master weights, which are then there
+// whole (the rows are rounded once they are read: the same bits, and no copy of the table).
 enum class TableReads : uint8_t { copy, master };
 
 void apply_precision(Graph& graph, DType compute, TableReads tables = TableReads::copy);
