@@ -53,13 +53,18 @@ int run(const Options& options) {
     fail_user("--rank {}: the run has {} ranks, 0 to {}", options.rank, ranks, ranks - 1);
   const Compiled compiled = compile(spec, compile_options(options, spec));
   const Program& program = compiled.program;
-  if (options.purpose == "training") prove_pipeline(spec, compile_options(options, spec));
+  std::vector<int64_t> arenas;
+  if (options.purpose == "training") arenas = prove_pipeline(spec, compile_options(options, spec), program);
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
   if (options.print == "timeline") {
     if (options.purpose == "training") std::fputs(pipeline_text(make_pipeline(spec)).c_str(), stdout);
     std::fputs(timelines_text(program).c_str(), stdout);
   }
-  if (options.print == "memory") std::fputs(memory_table(program).c_str(), stdout);
+  if (options.print == "memory") {
+    std::fputs(memory_table(program).c_str(), stdout);
+    for (size_t rank = 0; arenas.size() > 1 && rank < arenas.size(); ++rank)
+      fmt::print("pipeline rank {:<3} {:>12.1f} MB\n", rank, static_cast<double>(arenas[rank]) / 1e6);
+  }
   return 0;
 }
 

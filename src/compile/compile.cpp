@@ -211,17 +211,21 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   return out;
 }
 
-void prove_pipeline(const RunSpec& spec, const CompileOptions& requested) {
-  if (spec.parallel.pp == 1) return;
+std::vector<int64_t> prove_pipeline(const RunSpec& spec, const CompileOptions& requested,
+                                    const Program& mine) {
+  if (mine.mesh.pp == 1) return {mine.memory.arena_bytes};
   CompileOptions options = requested;
   options.dump = nullptr;
   std::vector<Program> programs;
-  for (int64_t stage_rank = 0; stage_rank < spec.parallel.pp; ++stage_rank) {
-    options.rank = static_cast<int>(stage_rank * data_parallel_ranks(spec));
+  std::vector<int64_t> arenas;
+  for (int32_t stage_rank = 0; stage_rank < mine.mesh.pp; ++stage_rank) {
+    options.rank = stage_rank * mine.mesh.data_parallel() + mine.mesh.data_parallel_index(mine.rank);
     programs.push_back(compile(spec, options).program);
+    arenas.push_back(programs.back().memory.arena_bytes);
   }
   const std::string fault = find_rank_fault(programs);
   CHECK(fault.empty(), "{}", fault);
+  return arenas;
 }
 
 }  // namespace trireme

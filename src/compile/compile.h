@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/run_spec.h"
 #include "ir/program.h"
@@ -38,8 +39,9 @@ struct Compiled {
 
 Compiled compile(const RunSpec& spec, const CompileOptions& options);
 
-// Compiles the training programs of all ranks of a pipeline and proves that together they come to their end
-// (lower/check_ranks.h); a breach is a bug and aborts. Does nothing where there is no pipeline.
-void prove_pipeline(const RunSpec& spec, const CompileOptions& options);
+// Compiles the training programs of all ranks of a pipeline beside `mine` and proves that together they come
+// to their end (lower/check_ranks.h); a breach is a bug and aborts. Returns the arena's bytes by pipeline
+// rank.
+std::vector<int64_t> prove_pipeline(const RunSpec& spec, const CompileOptions& options, const Program& mine);
 
 }  // namespace trireme

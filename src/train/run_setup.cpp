@@ -92,18 +92,22 @@ CompileOptions RunSetup::compile_options(int rank) const {
 
 void RunSetup::compile_program() {
   compiled = compile(spec, compile_options(here.first));
+  const std::vector<int64_t> arenas = prove_pipeline(spec, compile_options(here.first), compiled.program);
+  for (int rank = here.first; rank < here.first + here.count; ++rank)
+    arena_bytes += arenas[static_cast<size_t>(rank / mesh.data_parallel())];
   if (here.count > 1) check_memory();
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
 }
 
 // One arena is held against the machine when it is allocated; together they are here.
 void RunSetup::check_memory() const {
-  const int64_t arena = compiled.program.memory.arena_bytes, ranks = here.count, machine = machine_bytes();
-  if (spec.run.device == DeviceKind::null || machine == 0 || arena <= machine / ranks) return;
+  const int64_t machine = machine_bytes();
+  if (spec.run.device == DeviceKind::null || machine == 0 || arena_bytes <= machine) return;
   fail_env(
-      "the plan needs {:.2f} GB on each of {} ranks, this machine has {:.2f} GB of memory: raise "
-      "parallel.zero, lower batch.micro, data.seq_len or the model's size, or use fewer ranks",
-      static_cast<double>(arena) / 1e9, ranks, static_cast<double>(machine) / 1e9);
+      "the plan needs {:.2f} GB for {} ranks, this machine has {:.2f} GB of memory: raise parallel.zero, "
+      "lower "
+      "batch.micro, data.seq_len or the model's size, or use fewer ranks",
+      static_cast<double>(arena_bytes) / 1e9, here.count, static_cast<double>(machine) / 1e9);
 }
 
 // A checkpoint from elsewhere is held against the config before anything is written; the run's own newest one
@@ -150,9 +154,10 @@ void RunSetup::describe() {
   if (mesh.ranks() > 1)
     log.info(
         "{} ranks: pp {} x dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per data-parallel rank; "
-        "the memory is rank 0's",
+        "the memory is rank 0's, of {:.1f} MB for all {} ranks here",
         mesh.ranks(), mesh.pp, mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
-        spec.batch.lanes / mesh.data_parallel(), spec.batch.lanes);
+        spec.batch.lanes / mesh.data_parallel(), spec.batch.lanes, static_cast<double>(arena_bytes) / 1e6,
+        here.count);
   if (peak.flops_per_s > 0)
     log.info("MFU = {} FLOPs per token (6 N_matmul + 12 L H D T = {}) x tokens/s / {:.4g} FLOP/s ({})",
              static_cast<int64_t>(flops_per_token),

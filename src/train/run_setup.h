@@ -41,7 +41,8 @@ struct RunSetup {
   std::optional<Dataset> data;
   std::optional<EvalSet> eval_set;
   Mesh mesh;
-  Compiled compiled;  // the program of the first rank here
+  Compiled compiled;        // the program of the first rank here
+  int64_t arena_bytes = 0;  // of all ranks here
   std::unique_ptr<ByteStore> checkpoints;
   StepTraces traces;                         // of the ranks here
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
