@@ -10,7 +10,7 @@ struct Ending {
   std::string message;
 };
 
-// UserError, EnvError and running out of memory; another exception is a bug and is thrown on.
+// UserError, EnvError and running out of memory or threads; another exception is a bug and is thrown on.
 Ending ending_of(const std::exception_ptr& failure);
 
 // "trireme: message" on stderr.

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "cli/overrides.h"
 #include "compile/memory_report.h"
 #include "compile/pipeline.h"
@@ -24,6 +26,7 @@ struct Options {
   std::string config, print = "memory", purpose = "training";
   int64_t rank = 0;
   std::vector<std::string> overrides;
+  std::optional<int64_t> ranks;
 };
 
 CompileOptions compile_options(const Options& options, const RunSpec& spec) {
@@ -47,7 +50,7 @@ CompileOptions compile_options(const Options& options, const RunSpec& spec) {
 }
 
 int run(const Options& options) {
-  const RunSpec spec = load_config(options.config, options.overrides);
+  const RunSpec spec = load_config(options.config, options.overrides, options.ranks);
   const int64_t ranks = options.purpose == "training" ? all_ranks(spec) : 1;
   if (options.rank >= ranks)
     fail_user("--rank {}: the run has {} ranks, 0 to {}", options.rank, ranks, ranks - 1);
@@ -75,9 +78,7 @@ void add_compile(CLI::App& app, Action& action) {
       app.add_subcommand("compile", "Shows and checks what a config would run; touches no device");
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("CONFIG", options->config, "TOML file")->required();
-  command->add_option("--rank", options->rank, "whose program")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--rank", options->rank, "whose program")->capture_default_str()->check(at_least(0));
   command->add_option("--print", options->print, "graph | code (after every pass), timeline, memory, program")
       ->capture_default_str()
       ->check(CLI::IsMember({"graph", "code", "timeline", "memory", "program"}));
@@ -85,6 +86,7 @@ void add_compile(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"training", "evaluation", "generation"}));
   add_overrides(*command, options->overrides);
+  add_ranks(*command, options->ranks);
   command->footer("Example: trireme compile configs/gpt2-124m.toml --print memory");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "io/data/token_shard.h"
 #include "io/data/tokenize.h"
 #include "io/files/file_list.h"
@@ -221,7 +222,7 @@ void add_tokenize(CLI::App& data, Action& action) {
   command->add_option("--separator", a->separator,
                       "Text: what stands between documents, for example '\\n<|endoftext|>\\n'");
   command->add_option("--threads", o.threads, "0: all cores; the shards do not depend on it")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->footer(
       "Each document ends with the tokenizer's end-of-text id. Empty documents are counted and left out; "
@@ -242,11 +243,11 @@ void add_inspect(CLI::App& data, Action& action) {
   command->add_option("--tokenizer", a->tokenizer,
                       "Shows the first tokens as text; ids outside it are refused");
   command->add_option("--vocab", a->vocab, "Ids from this on are refused (default: the tokenizer's size)")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--eot", a->eot, "The id that delimits documents in formats without an index")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--head", a->head_tokens, "How many tokens to show as text")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->footer("Example: trireme data inspect shards/train.bin --tokenizer tokenizer.json");
   command->callback([a, &action] { action = [a] { return run_inspect(*a); }; });

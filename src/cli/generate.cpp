@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "cli/overrides.h"
 #include "train/generator.h"
 #include "train/machine.h"
@@ -68,13 +69,13 @@ void add_generate(CLI::App& app, Action& action) {
   command->add_option("--prompt", options->prompt, "text to continue; empty: a new document");
   command->add_option("--tokens", options->tokens, "new tokens at most")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--temperature", options->sampler.temperature, "0: always the likeliest token")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--top-k", options->sampler.top_k, "only the k likeliest; 0: all")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--top-p", options->sampler.top_p, "only the likeliest that reach p together")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));

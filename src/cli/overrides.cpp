@@ -3,12 +3,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/limits.h"
+
 namespace trireme::cli {
 
 void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
   command.add_option("--set", overrides, "section.key=value over what the config says; may be repeated")
       ->expected(1)
       ->take_all();
+}
+
+void add_ranks(CLI::App& command, std::optional<int64_t>& ranks) {
+  constexpr int64_t kMost = 1 << 20;
+  command
+      .add_option("--ranks", ranks,
+                  "ranks in all, over what the config says: parallel.pp times parallel.dp_shard where "
+                  "parallel.zero > 0, else times parallel.dp_replicate")
+      ->check(between(1, kMost));
 }
 
 }  // namespace trireme::cli

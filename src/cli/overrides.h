@@ -1,5 +1,6 @@
-// The option --set of every subcommand that takes a config.
+// The options of subcommands that take a config: --set, and --ranks of those that mind how many there are.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,5 +10,7 @@ namespace trireme::cli {
 
 // "section.key=value" goes to `overrides`, as often as it is given; see load_config.
 void add_overrides(CLI::App& command, std::vector<std::string>& overrides);
+// --ranks N; see load_config.
+void add_ranks(CLI::App& command, std::optional<int64_t>& ranks);
 
 }  // namespace trireme::cli

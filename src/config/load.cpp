@@ -32,8 +32,12 @@ RawModel read_hf_config(const std::string& path) {
   return parse_hf_config(read_file(file, "model.hf"), file);
 }
 
+// A pipe would block, or have nothing left for the run's next start.
 ScheduleText read_schedule_file(const std::string& path) {
   try {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+      fail_env("parallel.schedule_file {} is no regular file; name one that holds a table of steps", path);
     return {.text = read_file(path, "parallel.schedule_file"), .error = ""};
   } catch (const std::exception& failure) {
     return {.text = "", .error = failure.what()};
@@ -43,8 +47,9 @@ ScheduleText read_schedule_file(const std::string& path) {
 }  // namespace
 
 RunSpec parse_config(const std::string& text, const std::string& name,
-                     const std::vector<std::string>& overrides) {
+                     const std::vector<std::string>& overrides, std::optional<int64_t> ranks) {
   RawConfig raw = parse_raw(text, name, overrides);
+  if (ranks) spread_over(raw, *ranks);
   std::optional<RawModel> hf;
   if (raw.model.hf && !raw.model.preset) hf = read_hf_config(*raw.model.hf);
   RunSpec spec = resolve(std::move(raw), hf);
@@ -52,8 +57,9 @@ RunSpec parse_config(const std::string& text, const std::string& name,
   return spec;
 }
 
-RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides) {
-  return parse_config(read_file(path, "the config"), path, overrides);
+RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides,
+                    std::optional<int64_t> ranks) {
+  return parse_config(read_file(path, "the config"), path, overrides, ranks);
 }
 
 }  // namespace trireme

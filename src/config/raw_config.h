@@ -38,4 +38,8 @@ struct RawConfig {
 RawConfig parse_raw(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides);
 
+// Spreads the run over so many ranks in all, the pipeline as it is: parallel.dp_shard where parallel.zero
+// cuts state, else parallel.dp_replicate. UserError when parallel.pp does not divide `ranks`.
+void spread_over(RawConfig& raw, int64_t ranks);
+
 }  // namespace trireme

@@ -1,6 +1,7 @@
 // The resolved config: what every later part is built from. Only resolve (config/resolve.h) makes one;
 // its values are complete and checked against each other, so later code trusts them.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,15 +58,13 @@ inline int64_t tokens_per_step(const RunSpec& spec) { return spec.batch.sequence
 
 // Reads and resolves a TOML file; each override is "section.key=value", the value in TOML or a bare word,
 // later ones win. EnvError when the file cannot be read, UserError (with file and line) for everything wrong
-// in it.
-RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides = {});
+// in it. `ranks` in all stand over the data-parallel degrees, nullopt: those of the config.
+RunSpec load_config(const std::string& path, const std::vector<std::string>& overrides = {},
+                    std::optional<int64_t> ranks = std::nullopt);
 // The same for a text; `name` stands for the file in messages.
 RunSpec parse_config(const std::string& text, const std::string& name,
-                     const std::vector<std::string>& overrides = {});
-
-// Overrides that spread the run over so many ranks in all, the pipeline as it is: parallel.dp_shard where
-// parallel.zero cuts state, else parallel.dp_replicate. UserError when parallel.pp does not divide `ranks`.
-std::vector<std::string> overrides_for_ranks(const RunSpec& spec, int64_t ranks);
+                     const std::vector<std::string>& overrides = {},
+                     std::optional<int64_t> ranks = std::nullopt);
 
 // Canonical TOML: every key that applies, in the order of the reference. Resolves to the same spec and text.
 std::string to_toml(const RunSpec& spec);

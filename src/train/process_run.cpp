@@ -3,6 +3,7 @@
 #include "train/process_run.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -15,14 +16,20 @@
 namespace trireme {
 namespace {
 
+// "1, 4 or another divisor of 4"
+std::string divisors_text(int ranks) {
+  if (ranks == 1) return "1 process";
+  return fmt::format("1, {} or another divisor of {}", ranks, ranks);
+}
+
 int ranks_per_process(const RunSpec& spec, int processes) {
   const auto ranks = static_cast<int>(all_ranks(spec));
   if (ranks % processes != 0)
     fail_user(
         "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {}), which {} processes "
-        "do not divide: start 1, {} or another divisor of {}, or set --ranks {}",
-        ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, processes, ranks, ranks,
-        processes);
+        "do not divide: start {}, or set --ranks {}",
+        ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, processes,
+        divisors_text(ranks), std::lcm(spec.parallel.pp, processes));
   return ranks / processes;
 }
 

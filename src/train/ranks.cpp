@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "base/ending.h"
@@ -177,11 +178,21 @@ int run_ranks(const TeamOptions& options, World& world, const RanksHere& here,
   const bool whole = here.count == options.mesh.ranks();
   std::vector<std::jthread> threads;
   if (here.count == 1) run(0);
-  for (int place = 0; here.count > 1 && place < here.count; ++place)
+  const auto start = [&](int place) {
     threads.emplace_back([&, place] {
       if (whole) keep_to_share_of_cores({.rank = place, .ranks = here.count, .threads = options.threads});
       run(place);
     });
+  };
+  for (int place = 0; here.count > 1 && place < here.count; ++place) {
+    try {
+      start(place);
+    } catch (const std::system_error&) {  // those that run wait for this one
+      const std::exception_ptr failure = std::current_exception();
+      world.fail(here.first + place, told(failure));
+      for (; place < here.count; ++place) endings.add(place, failure);
+    }
+  }
   endings.wait(options.timeout_s);
   return result;
 }

@@ -80,6 +80,11 @@ TEST(Ranks, WhatDoesNotDivideIsRefusedWithTheCure) {
   const Outcome outcome = tiny.run({"compile", "config.toml", "--rank", "1"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("1 ranks, 0 to 0"), std::string::npos) << outcome.err;
+  EXPECT_EQ(tiny.run({"compile", "config.toml", "--ranks", "2", "--rank", "1"}).exit_code, 0);
+  for (const char* ranks : {"0", "-1", "1048577", "two"})
+    EXPECT_EQ(tiny.train({}, {"--ranks", ranks}).err,
+              "trireme: --ranks: " + std::string(ranks) +
+                  " must be from 1 to 1048576; --help shows what there is\n");
 }
 
 }  // namespace

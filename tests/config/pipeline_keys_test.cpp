@@ -117,11 +117,17 @@ TEST(PipelineKeys, ScheduleFileIsRead) {
   EXPECT_EQ(with(keys).schedule.text, "");
   EXPECT_EQ(with(keys).schedule.error,
             "cannot open parallel.schedule_file " + path + ": No such file or directory");
+  // These would be read without end, or block.
+  for (const char* endless : {"/dev/zero", "/dev/null", "/"})
+    EXPECT_THAT(with({"parallel.pp=2", std::string("parallel.schedule_file=") + endless}).schedule.error,
+                HasSubstr("is no regular file"));
 }
 
-std::string ranks_error(const RunSpec& spec, int64_t ranks) {
+RunSpec on_ranks(int64_t ranks, const Keys& keys) { return parse_config(kBase, "base.toml", keys, ranks); }
+
+std::string ranks_error(int64_t ranks, const Keys& keys) {
   try {
-    overrides_for_ranks(spec, ranks);
+    on_ranks(ranks, keys);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -129,13 +135,25 @@ std::string ranks_error(const RunSpec& spec, int64_t ranks) {
 }
 
 TEST(PipelineKeys, RanksInAll) {
-  EXPECT_THAT(overrides_for_ranks(with({}), 4),
-              ElementsAre("parallel.dp_shard=1", "parallel.dp_replicate=4"));
-  EXPECT_THAT(overrides_for_ranks(with({"parallel.pp=2", "parallel.zero=2"}), 8),
-              ElementsAre("parallel.dp_shard=4", "parallel.dp_replicate=1"));
-  const RunSpec three = with({"parallel.pp=3"});
-  EXPECT_EQ(ranks_error(three, 4), "4 ranks are not a multiple of parallel.pp = 3; use 3 or 6");
-  EXPECT_EQ(ranks_error(three, 2), "2 ranks are not a multiple of parallel.pp = 3; use 3");
+  EXPECT_EQ(on_ranks(4, {"parallel.dp_shard=2", "parallel.zero=0"}).parallel.dp_replicate, 4);
+  EXPECT_EQ(on_ranks(4, {}).parallel.dp_shard, 1);
+  const RunSpec cut = on_ranks(8, {"parallel.pp=2", "parallel.zero=2", "parallel.dp_replicate=2"});
+  EXPECT_EQ(cut.parallel.dp_shard, 4);
+  EXPECT_EQ(cut.parallel.dp_replicate, 1);
+  EXPECT_EQ(on_ranks(4, {"parallel.dp_shard=2"}).parallel.dp_shard, 4)
+      << "zero is 1 where dp_shard is above 1";
+  EXPECT_EQ(ranks_error(4, {"parallel.pp=3"}), "--ranks 4 is not a multiple of parallel.pp = 3; use 3 or 6");
+  EXPECT_EQ(ranks_error(2, {"parallel.pp=3"}), "--ranks 2 is not a multiple of parallel.pp = 3; use 3");
+  EXPECT_THAT(ranks_error(2, {"parallel.pp=0"}), HasSubstr("parallel.pp = 0 must be from 1"));
+}
+
+// What holds is the number of ranks of this start, not the config's own.
+TEST(PipelineKeys, RanksStandBeforeEverythingThatDependsOnThem) {
+  const Keys three = {"batch.sequences=12", "batch.lanes=6"};
+  EXPECT_THAT(error_with(three), HasSubstr("must be 1 data-parallel ranks times a power of two"));
+  EXPECT_EQ(on_ranks(3, three).batch.lanes, 6);
+  EXPECT_EQ(on_ranks(2, {"parallel.dp_replicate=3"}).parallel.dp_replicate, 2);
+  EXPECT_THAT(ranks_error(2, {"batch.lanes=3"}), HasSubstr("must be 2 data-parallel ranks times"));
 }
 
 }  // namespace
