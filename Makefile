@@ -33,7 +33,7 @@ asan: setup
 	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
 	@cd build-asan && ctest --output-on-failure -j 1 $(CTEST_FLAGS)
 
-# The tests in which ranks are threads; exactly what runs, and what not and why, stands in the script.
+# The tests in which ranks are threads: exactly those that scripts/tsan lists.
 tsan: setup
 	@JOBS=$(JOBS) scripts/tsan
 

@@ -32,7 +32,7 @@ class Trainer {
         signals_(signals),
         loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
-        skipped_in_a_row_(setup.start.counts[kSkippedInARow]) {
+        skipped_in_a_row_(state_.counts[kSkippedInARow]) {
     if (!link.leads()) return;
     recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
     sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
