@@ -205,7 +205,10 @@ std::unique_ptr<Communicator> MpiWorld::communicator(std::span<const int> member
 
 // What a rank here has found out by waiting is told as well: others may wait elsewhere, for much longer.
 void MpiWorld::fail(int rank, const Ending& why) {
-  state_->failure.report({.ranks = {rank}, .message = why.message, .exit_code = why.exit_code});
+  state_->failure.report({.ranks = {rank},
+                          .message = why.message,
+                          .exit_code = why.exit_code,
+                          .said = FailureSaid::by_its_process});
   if (!state_->told.exchange(true)) state_->mail->post_failure(state_->failure.first());
 }
 
