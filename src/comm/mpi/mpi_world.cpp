@@ -123,11 +123,11 @@ MpiHello MpiWorld::State::say_hello(const MpiGroupKey& key, std::span<const int>
     new (segment + window_used_bytes) WindowArea;
     window_used_bytes += static_cast<int64_t>(sizeof(WindowArea));
   }
-  std::vector<int> told;
+  std::vector<int> greeted;
   for (const int member : members)
-    if (std::find(told.begin(), told.end(), process_of(member)) == told.end()) {
-      told.push_back(process_of(member));
-      mail->post_hello(told.back(), key, rank, hello);
+    if (std::find(greeted.begin(), greeted.end(), process_of(member)) == greeted.end()) {
+      greeted.push_back(process_of(member));
+      mail->post_hello(greeted.back(), key, rank, hello);
     }
   said[{key, me}] = hello;
   return hello;
