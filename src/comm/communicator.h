@@ -26,10 +26,12 @@ namespace trireme {
 
 // The message names the ranks, the call that waited for them and how long it waited.
 struct PeerFailed : EnvError {
-  PeerFailed(std::vector<int> failed, const std::string& message, int code = kEnvironment)
-      : EnvError(message), ranks(std::move(failed)), exit_code(code) {}
+  PeerFailed(std::vector<int> failed, const std::string& message, int code = kEnvironment,
+             FailureSaid failure_said = FailureSaid::not_yet)
+      : EnvError(message), ranks(std::move(failed)), exit_code(code), said(failure_said) {}
   std::vector<int> ranks;  // of the world
   int exit_code;           // that of what the first of them met
+  FailureSaid said;
 };
 
 struct Send {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ending.h"
 #include "base/exit_code.h"
 
 namespace trireme {
@@ -14,6 +15,7 @@ struct FailureReport {
   std::vector<int> ranks;  // of the world
   std::string message;     // reads on after "rank 3: "
   int exit_code = kEnvironment;
+  FailureSaid said = FailureSaid::not_yet;
 };
 
 class Failure {

@@ -83,7 +83,7 @@ bool Waiting::may_go_on() const {
         report.ranks,
         fmt::format("{} failed: {} (rank {} had waited {:.1f} s in {} of {})", ranks_text(report.ranks),
                     report.message, patience_.me, waited_s(), call_, what_),
-        report.exit_code);
+        report.exit_code, report.said);
   }
   return waited_s() < patience_.timeout_s;
 }

@@ -62,7 +62,8 @@ class ProcessRun {
       world_->finish();
       return exit_code;
     } catch (const PeerFailed& failure) {
-      if (speaks_of(failure)) report({failure.exit_code, failure.what()});
+      if (failure.said == FailureSaid::not_yet && speaks_of(failure))
+        report({failure.exit_code, failure.what()});
       world_->abort(failure.exit_code);
     } catch (...) {
       const Ending ending = ending_of(std::current_exception());

@@ -261,6 +261,7 @@ TEST(ProcessRun, AMistakeThatOneProcessMeetsEndsAllWithItsExitCode) {
   const Outcome outcome = train(tiny, 4, with({{"run.steps", "30"}}), {"--ranks", "4"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_NE(outcome.err.find("model.vocab"), std::string::npos) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "trireme: "), 1u) << outcome.err;
 }
 
 // The launcher's variables are there, MPI knows nothing of it.

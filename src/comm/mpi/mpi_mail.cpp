@@ -44,6 +44,7 @@ void MpiMail::post(int process, int tag, const void* data, int64_t bytes) {
 void MpiMail::post_failure(const FailureReport& report) {
   std::string bytes;
   append(bytes, report.exit_code);
+  append(bytes, static_cast<int64_t>(report.said));
   append(bytes, static_cast<int64_t>(report.ranks.size()));
   for (const int rank : report.ranks) append(bytes, rank);
   bytes += report.message;
@@ -84,9 +85,10 @@ void MpiMail::take(int tag, const std::string& bytes) {
   }
   FailureReport report;
   report.exit_code = static_cast<int>(number_at(bytes, 0));
-  const auto ranks = static_cast<size_t>(number_at(bytes, 1));
-  for (size_t i = 0; i < ranks; ++i) report.ranks.push_back(static_cast<int>(number_at(bytes, 2 + i)));
-  report.message = bytes.substr((2 + ranks) * sizeof(int64_t));
+  report.said = static_cast<FailureSaid>(number_at(bytes, 1));
+  const auto ranks = static_cast<size_t>(number_at(bytes, 2));
+  for (size_t i = 0; i < ranks; ++i) report.ranks.push_back(static_cast<int>(number_at(bytes, 3 + i)));
+  report.message = bytes.substr((3 + ranks) * sizeof(int64_t));
   failure_.report(std::move(report));
 }
 

@@ -122,11 +122,11 @@ MpiHello MpiWorld::State::say_hello(const MpiGroupKey& key, std::span<const int>
     new (segment + window_used_bytes) WindowArea;
     window_used_bytes += static_cast<int64_t>(sizeof(WindowArea));
   }
-  std::vector<int> reached;  // processes
+  std::vector<int> greeted;
   for (const int member : members)
-    if (std::find(reached.begin(), reached.end(), process_of(member)) == reached.end()) {
-      reached.push_back(process_of(member));
-      mail->post_hello(reached.back(), key, rank, hello);
+    if (std::find(greeted.begin(), greeted.end(), process_of(member)) == greeted.end()) {
+      greeted.push_back(process_of(member));
+      mail->post_hello(greeted.back(), key, rank, hello);
     }
   said[{key, me}] = hello;
   return hello;
@@ -204,7 +204,10 @@ std::unique_ptr<Communicator> MpiWorld::communicator(std::span<const int> member
 
 // What a rank here has found out by waiting is told as well: others may wait elsewhere, for much longer.
 void MpiWorld::fail(int rank, const Ending& why) {
-  state_->failure.report({.ranks = {rank}, .message = why.message, .exit_code = why.exit_code});
+  state_->failure.report({.ranks = {rank},
+                          .message = why.message,
+                          .exit_code = why.exit_code,
+                          .said = FailureSaid::by_its_process});
   if (!state_->told.exchange(true)) state_->mail->post_failure(state_->failure.first());
 }
 

@@ -1,6 +1,8 @@
 // Kernels by signature, pointers straight through.
 #include "device/cpu/cpu_device.h"
 
+#include <omp.h>
+
 #include <cstring>
 #include <map>
 #include <vector>
@@ -15,7 +17,14 @@ namespace {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(const CpuDeviceOptions& options) : context_{options.threads, options.isa} {}
+  // A team that OpenMP makes smaller than asked for would leave parts of products undone.
+  explicit CpuDevice(const CpuDeviceOptions& options) : context_{options.threads, options.isa} {
+    if (omp_get_thread_limit() < options.threads)
+      fail_env(
+          "OpenMP may start {} threads (OMP_THREAD_LIMIT), the run asks for {}: unset it, or set run.threads",
+          omp_get_thread_limit(), options.threads);
+    omp_set_dynamic(0);
+  }
 
   std::string_view name() const override { return "cpu"; }
 
