@@ -125,7 +125,7 @@ class Endings {
  public:
   explicit Endings(int count) : left_(count), failures_(static_cast<size_t>(count)) {}
 
-  void add(int place, std::exception_ptr failure) {
+  void add(int place, const std::exception_ptr& failure) {
     const std::lock_guard lock(mutex_);
     --left_;
     if (failure) failures_[static_cast<size_t>(place)] = failure;
