@@ -13,17 +13,12 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "device/cpu/kernel.h"
 #include "ops/attention/attention.h"
 
 namespace trireme {
 namespace {
-
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 struct Aligned {
   explicit Aligned(int64_t bytes)
@@ -58,9 +53,9 @@ class Call {
     flops_ = static_cast<double>(def.cost(sig_).flops);
   }
   double gflops() const {
-    const double start = cpu_seconds();
+    const double start = thread_seconds_now();
     kernel_({in_, out_, static_cast<std::byte*>(scratch_->data)});
-    return flops_ / (cpu_seconds() - start) * 1e-9;
+    return flops_ / (thread_seconds_now() - start) * 1e-9;
   }
 
  private:
@@ -94,10 +89,10 @@ class Product {
       std::fill_n(static_cast<char*>(memory.get_data_handle()), memory.get_desc().get_size(), char{0});
   }
   double gflops() {
-    const double start = cpu_seconds();
+    const double start = thread_seconds_now();
     product_.execute(stream_, arguments_);
     stream_.wait();
-    return 2.0 * 4096 * 768 * 2304 / (cpu_seconds() - start) * 1e-9;
+    return 2.0 * 4096 * 768 * 2304 / (thread_seconds_now() - start) * 1e-9;
   }
 
  private:

@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "comm/local/local_world.h"
 #include "comm/mpi/mpi_world.h"
 
@@ -30,18 +30,13 @@ struct Seconds {
   double wall = 0, cpu = 0;
 };
 
-double cpu_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 template <class F>
 Seconds timed(const F& body) {
   const auto wall = std::chrono::steady_clock::now();
-  const double cpu = cpu_now();
+  const double cpu = thread_seconds_now();
   body();
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count(), cpu_now() - cpu};
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count(),
+          thread_seconds_now() - cpu};
 }
 
 double median(std::vector<double> values) {

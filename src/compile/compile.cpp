@@ -220,7 +220,7 @@ std::vector<int64_t> prove_pipeline(const RunSpec& spec, const CompileOptions& r
   std::vector<int64_t> arenas;
   for (int32_t stage_rank = 0; stage_rank < mine.mesh.pp; ++stage_rank) {
     options.rank = stage_rank * mine.mesh.data_parallel() + mine.mesh.data_parallel_index(mine.rank);
-    programs.push_back(compile(spec, options).program);
+    programs.push_back(options.rank == mine.rank ? mine : compile(spec, options).program);
     arenas.push_back(programs.back().memory.arena_bytes);
   }
   const std::string fault = find_rank_fault(programs);

@@ -140,6 +140,11 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
+// `count` elements at `at`, summed in place over the group.
+inline Transfer all_reduce(CommId comm, const Location& at, int64_t count, DType dtype = DType::f32) {
+  return {CommOp::all_reduce, comm, at, at, count, dtype};
+}
+
 struct Action {
   ActionKind kind = ActionKind::load;
   UnitId unit;               // invalid for load, comm and p2p actions

@@ -59,9 +59,7 @@ std::vector<size_t> groups_of(const Program& program, const ChainBlock& block,
 
 class Opener {
  public:
-  Opener(const Program& program, const StepPlan& plan) : program_(program), plan_(plan) {
-    for (size_t s = 0; s < plan.slots.size(); ++s) slots_[{plan.slots[s].group, plan.slots[s].block}] = s;
-  }
+  Opener(const Program& program, const StepPlan& plan) : program_(program), plan_(plan) {}
 
   void open(const ScheduleStep& step, size_t row) {
     const BlockRange range = plan_.map.stages[static_cast<size_t>(step.stage)];
@@ -104,13 +102,12 @@ class Opener {
     BlockStep step{kind, row, b, micro_batch, it->second.packs, groups_of(program_, block, it->second.read),
                    {}};
     for (const size_t g : groups_of(program_, block, it->second.added_to))
-      step.adds.push_back({slots_.at({g, b}), micro_batch / plan_.micro_batches_per_lane});
+      step.adds.push_back({slot_at(plan_.slots, g, b), micro_batch / plan_.micro_batches_per_lane});
     steps_.push_back(std::move(step));
   }
 
   const Program& program_;
   const StepPlan& plan_;
-  std::map<std::pair<size_t, size_t>, size_t> slots_;  // by group and block
   std::map<std::pair<CodeId, ActionKind>, Touched> known_;
   std::vector<BlockStep> steps_;
 };

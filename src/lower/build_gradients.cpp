@@ -26,12 +26,10 @@ void TimelineBuilder::bind_gradients(size_t b, int64_t lane, Unit& unit) const {
     for (const ValueId grad : values_with(code.values, ValueRole::param_grad)) {
       if (code.value(grad).name != name) continue;
       const Param& param = program_.params[static_cast<size_t>(block.params[i].index)];
-      for (size_t s = 0; s < slots_.size(); ++s) {
-        if (slots_[s].group != static_cast<size_t>(param.group.index) || slots_[s].block != b) continue;
-        const auto open = sums_[s].open.find(lane);
-        if (open != sums_[s].open.end())
-          unit.bound[static_cast<size_t>(grad.index)] = {open->second, param.offset * size_of(DType::f32)};
-      }
+      const size_t s = slot_at(slots_, static_cast<size_t>(param.group.index), b);
+      const auto open = sums_[s].open.find(lane);
+      if (open != sums_[s].open.end())
+        unit.bound[static_cast<size_t>(grad.index)] = {open->second, param.offset * size_of(DType::f32)};
     }
   }
 }
@@ -87,11 +85,7 @@ TimelineBuilder::Reduced TimelineBuilder::reduce(size_t s, BufferId gradient, si
   const Location whole{gradient, 0};
   if (program_.mesh.data_parallel() == 1) return {whole, {}};
   if (!sharded())
-    return {whole, add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                       .comm = plan_.comms.dp,
-                                                       .from = whole,
-                                                       .to = whole,
-                                                       .count = group.elements}})};
+    return {whole, add_comm(ActionKind::reduce_grad, {all_reduce(plan_.comms.dp, whole, group.elements)})};
   const int64_t n = group.shard_elements;
   Location shard{gradient, group.shard_begin * size_of(DType::f32)};
   if (plan_.sharding.zero >= 2)
@@ -99,9 +93,7 @@ TimelineBuilder::Reduced TimelineBuilder::reduce(size_t s, BufferId gradient, si
         buffer(program_.buffer(gradient).name + "_shard", BufferClass::gradient, n * size_of(DType::f32)), 0};
   std::vector<Transfer> transfers = {
       {.op = CommOp::reduce_scatter, .comm = plan_.comms.dp_shard, .from = whole, .to = shard, .count = n}};
-  if (program_.mesh.dp_replicate > 1)
-    transfers.push_back(
-        {.op = CommOp::all_reduce, .comm = plan_.comms.dp_replicate, .from = shard, .to = shard, .count = n});
+  if (program_.mesh.dp_replicate > 1) transfers.push_back(all_reduce(plan_.comms.dp_replicate, shard, n));
   const ActionId ready = add_comm(ActionKind::reduce_grad, std::move(transfers));
   if (plan_.sharding.zero >= 2) joins_.push_back({ready, step + kStepsToJoin});
   return {shard, ready};
@@ -131,11 +123,8 @@ void TimelineBuilder::add_copies(size_t s) {
   const ParamGroup& group = this->group(slots_[s].group);
   const Location half = each ? sums.whole.at : Location{sums.done.begin()->second.second, 0};
   const ActionId halves =
-      add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                          .comm = plan_.comms.copies.at(slots_[s].other_copy),
-                                          .from = half,
-                                          .to = half,
-                                          .count = each ? group.shard_elements : group.elements}});
+      add_comm(ActionKind::reduce_grad, {all_reduce(plan_.comms.copies.at(slots_[s].other_copy), half,
+                                                    each ? group.shard_elements : group.elements)});
   if (!each) sums.whole = reduce(s, half.buffer, 0);
   if (each || !sums.whole.ready.valid()) sums.whole.ready = halves;
 }
@@ -169,11 +158,7 @@ void TimelineBuilder::add_uses(size_t g) {
   for (int32_t d = 0; d < plan_.map.placement.directions(); ++d)
     if (rank_of_block(plan_.map, slots_[first].block, d) == plan_.map.rank)
       peer = rank_of_block(plan_.map, other, d);
-  sum.ready = add_comm(ActionKind::reduce_grad, {{.op = CommOp::all_reduce,
-                                                  .comm = plan_.comms.uses.at(peer),
-                                                  .from = sum.at,
-                                                  .to = sum.at,
-                                                  .count = n}});
+  sum.ready = add_comm(ActionKind::reduce_grad, {all_reduce(plan_.comms.uses.at(peer), sum.at, n)});
 }
 
 }  // namespace trireme

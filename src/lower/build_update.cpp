@@ -15,22 +15,13 @@ void TimelineBuilder::loss() {
   const int64_t rows = static_cast<int64_t>(micro_batches_.size());
   const Location result{program_.result, 0}, losses{losses_, 0};
   if (pipelined())
-    waits_.push_back(add_comm(ActionKind::gather_losses, {{.op = CommOp::all_reduce,
-                                                           .comm = plan_.comms.pp,
-                                                           .from = losses,
-                                                           .to = losses,
-                                                           .count = rows * 2,
-                                                           .dtype = DType::f64}}));
+    waits_.push_back(
+        add_comm(ActionKind::gather_losses, {all_reduce(plan_.comms.pp, losses, rows * 2, DType::f64)}));
   add_action(
       ActionKind::loss,
       add_unit("loss", loss_code(rows, plan_.sharding.lanes), {{"losses", losses}, {"result", result}}), -1);
   if (program_.mesh.data_parallel() == 1) return;
-  add_comm(ActionKind::reduce_loss, {{.op = CommOp::all_reduce,
-                                      .comm = plan_.comms.dp,
-                                      .from = result,
-                                      .to = result,
-                                      .count = 2,
-                                      .dtype = DType::f64}});
+  add_comm(ActionKind::reduce_loss, {all_reduce(plan_.comms.dp, result, 2, DType::f64)});
 }
 
 BufferId TimelineBuilder::sums_buffer(const char* name, int64_t sums, Summed summed) {
@@ -41,12 +32,7 @@ BufferId TimelineBuilder::sums_buffer(const char* name, int64_t sums, Summed sum
 
 // The ranks of the group fill in different parts, and x + 0 is x.
 void TimelineBuilder::gather_sums(CommId comm, BufferId sums, int64_t count) {
-  waits_.push_back(add_comm(ActionKind::gather_norm, {{.op = CommOp::all_reduce,
-                                                       .comm = comm,
-                                                       .from = {sums, 0},
-                                                       .to = {sums, 0},
-                                                       .count = count,
-                                                       .dtype = DType::f64}}));
+  waits_.push_back(add_comm(ActionKind::gather_norm, {all_reduce(comm, {sums, 0}, count, DType::f64)}));
 }
 
 // This rank's part of a group's partial sums of squares; `at` is the place of the group's first.

@@ -1,6 +1,9 @@
 // Groups, their uses, and the copies of stages.
 #include "lower/gradient_slots.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 
 namespace trireme {
@@ -32,6 +35,15 @@ std::vector<GradientSlot> gradient_slots(const std::vector<GroupPlan>& groups, c
     for (const size_t block : groups[g].uses)
       if (holds(map, block)) slots.push_back(slot_of(g, block, map, lanes));
   return slots;
+}
+
+size_t slot_at(const std::vector<GradientSlot>& slots, size_t group, size_t block) {
+  const auto slot = std::lower_bound(
+      slots.begin(), slots.end(), std::pair(group, block),
+      [](const GradientSlot& s, const auto& at) { return std::pair(s.group, s.block) < at; });
+  CHECK(slot != slots.end() && slot->group == group && slot->block == block,
+        "block {} adds to group {}, which has no slot for it", block, group);
+  return static_cast<size_t>(slot - slots.begin());
 }
 
 }  // namespace trireme

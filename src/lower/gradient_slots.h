@@ -22,4 +22,7 @@ struct GradientSlot {
 std::vector<GradientSlot> gradient_slots(const std::vector<GroupPlan>& groups, const StageMap& map,
                                          int64_t lanes);
 
+// The place of a group's slot for a block that uses it and that this rank holds.
+size_t slot_at(const std::vector<GradientSlot>& slots, size_t group, size_t block);
+
 }  // namespace trireme

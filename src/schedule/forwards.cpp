@@ -3,12 +3,6 @@
 
 namespace trireme {
 
-ScheduleTable forwards(int32_t micro_batches) {
-  ScheduleTable table(1);
-  for (int32_t m = 0; m < micro_batches; ++m) table[0].push_back({0, StepKind::forward, m});
-  return table;
-}
-
 // Unit by unit: what one unit has made may be used in the next. A stage takes micro-batches in order within a
 // direction, so what has gone through it is a count.
 Schedule forwards(const StagePlacement& placement, int32_t micro_batches) {

@@ -55,11 +55,8 @@ int32_t rank_of(const Schedule& schedule, int32_t stage, int32_t micro_batch);
 // activations of one are alive at a time.
 ScheduleTable accumulate(int32_t micro_batches);
 
-// Forwards only, in order: evaluation.
-ScheduleTable forwards(int32_t micro_batches);
-
-// Forwards only over the stages of a pipeline, whatever their placement. A rank runs the deepest stage that
-// is ready, so that few activations wait between stages.
+// Evaluation: forwards only over the stages of a pipeline, whatever their placement. A rank runs the deepest
+// stage that is ready, so that few activations wait between stages.
 Schedule forwards(const StagePlacement& placement, int32_t micro_batches);
 
 // "0F0"; I and W stand for the input and weight part of backward.

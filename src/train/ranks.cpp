@@ -60,11 +60,6 @@ double RankLink::sum(double value, std::string_view what) {
   return value;
 }
 
-int64_t RankLink::from_leader(int64_t value, std::string_view what) {
-  if (control_) control_->broadcast(&value, sizeof value, 0, what);
-  return value;
-}
-
 void RankLink::meet(std::string_view what) {
   if (control_) control_->barrier(what);
 }

@@ -41,7 +41,6 @@ class RankLink {
 
   // Every rank calls these in the same order. The sum over ranks; exact for integers up to 2^53.
   double sum(double value, std::string_view what);
-  int64_t from_leader(int64_t value, std::string_view what);
   void meet(std::string_view what);
 
   // Meets; then each rank sees the engines of its process, by rank: null for another's. They may be looked at

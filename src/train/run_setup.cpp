@@ -105,8 +105,7 @@ void RunSetup::check_memory() const {
   if (spec.run.device == DeviceKind::null || machine == 0 || arena_bytes <= machine) return;
   fail_env(
       "the plan needs {:.2f} GB for {} ranks, this machine has {:.2f} GB of memory: raise parallel.zero, "
-      "lower "
-      "batch.micro, data.seq_len or the model's size, or use fewer ranks",
+      "lower batch.micro, data.seq_len or the model's size, or use fewer ranks",
       static_cast<double>(arena_bytes) / 1e9, here.count, static_cast<double>(machine) / 1e9);
 }
 

@@ -68,20 +68,6 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
   }
 }
 
-std::vector<TensorPiece> training_state(const Engine& engine) {
-  std::vector<TensorPiece> pieces;
-  const std::vector<Param>& params = engine.program().params;
-  for (const NamedState& named : kTrainingStates)
-    for (size_t i = 0; i < params.size(); ++i) {
-      const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), named.state);
-      CHECK(static_cast<int64_t>(piece.values.size()) == count(params[i].shape),
-            "{}: the engine holds a part of the state", params[i].name);
-      pieces.push_back(
-          {named.prefix + params[i].name, DType::f32, params[i].shape, std::as_bytes(piece.values)});
-    }
-  return pieces;
-}
-
 void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
   std::vector<std::string> names;
   for (const NamedState& named : kTrainingStates)

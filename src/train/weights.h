@@ -23,10 +23,6 @@ inline constexpr std::array kTrainingStates = {NamedState{"params/", ParamState:
 // become 0 where the program keeps them.
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
 
-// The state of a training run as named tensors: "params/NAME", "moment1/NAME", "moment2/NAME", f32. They
-// point into the engine's arena, which must hold the whole state: valid until its next run.
-std::vector<TensorPiece> training_state(const Engine& engine);
-
 // Fills this rank's part of the program's state from a checkpoint: weights, and moments where the program
 // keeps them. UserError when the checkpoint has other tensors or shapes.
 void restore_state(Engine& engine, const CheckpointReader& checkpoint);

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "compile/sabotage.h"
 #include "compile/specs.h"
 
 namespace trireme {
@@ -13,27 +14,14 @@ namespace {
 
 using test::spec_of;
 
-struct Sabotage {
-  Program program = compile(spec_of({}), {.threads = 2}).program;
+struct Sabotage : test::SabotageBase {
+  Sabotage() : SabotageBase(compile(spec_of({}), {.threads = 2}).program) {}
 
-  std::vector<Action>& actions() { return program.timelines.at(0).actions; }
-  // The n-th action of a kind.
-  size_t at(ActionKind kind, int n = 0) {
-    for (size_t i = 0; i < actions().size(); ++i)
-      if (actions()[i].kind == kind && n-- == 0) return i;
-    ADD_FAILURE() << "no such action";
-    return 0;
-  }
-  Action& action(ActionKind kind, int n = 0) { return actions()[at(kind, n)]; }
-  Buffer& buffer(BufferId id) { return program.memory.buffers.at(static_cast<size_t>(id.index)); }
   Unit& unit(const Action& a) { return program.units.at(static_cast<size_t>(a.unit.index)); }
 };
 
 void expect_caught(const std::function<void(Sabotage&)>& sabotage, const char* message) {
-  Sabotage s;
-  check_program(s.program);
-  sabotage(s);
-  EXPECT_DEATH(check_program(s.program), message);
+  test::expect_caught<Sabotage>(sabotage, message);
 }
 
 TEST(CheckProgram, Offsets) {

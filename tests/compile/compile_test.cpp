@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <map>
 #include <set>
 
+#include "base/clock.h"
 #include "compile/specs.h"
 #include "ir/text.h"
 #include "lower/param_groups.h"
@@ -220,17 +220,11 @@ TEST(Compile, WeightsArePackedOncePerStepNotPerMicroBatch) {
 
 // --- size -------------------------------------------------------------------------------------------------
 
-double thread_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 void compile_large(const Form& form) {
   const RunSpec spec = spec_of(form);
-  const double start = thread_seconds();
+  const double start = thread_seconds_now();
   const Compiled compiled = compile(spec, {.threads = 2, .eval_micro_batches = 4});
-  const double seconds = thread_seconds() - start;
+  const double seconds = thread_seconds_now() - start;
   EXPECT_EQ(compiled.model.blocks.size(), static_cast<size_t>(form.layers) + 2);
   fmt::print("{} layers, {} micro-batches: {} actions, {} buffers, compiled in {:.3f} s of CPU time\n",
              form.layers, form.sequences / form.micro, compiled.program.timelines[0].actions.size(),

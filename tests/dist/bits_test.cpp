@@ -86,6 +86,20 @@ TEST(Bits, EachMicroBatchReduced) {
   }
 }
 
+// Two copies of a stage sum their halves apart, also then.
+TEST(Bits, EachMicroBatchReducedInTwoDirections) {
+  const RunForm form{.family = "gpt2", .compute = "bf16"};
+  const auto run = [&](int64_t zero, bool each) {
+    return run_layout(
+        form,
+        {.shard = 2, .zero = zero, .lanes = 4, .each_micro_batch = each, .pp = 2, .schedule = "dualpipe"});
+  };
+  const Trace each = run(2, true), once = run(2, false);
+  expect_same(run(3, true), each);
+  EXPECT_FALSE(each.state == once.state);
+  EXPECT_NEAR(each.grad_norm[0], once.grad_norm[0], 1e-5 * once.grad_norm[0]);
+}
+
 TEST(Bits, Hybrid) {
   for (const int64_t zero : {1, 2, 3}) expect_all_same({{.replicate = 2, .shard = 2, .zero = zero}});
 }

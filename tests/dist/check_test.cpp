@@ -7,44 +7,32 @@
 #include <functional>
 
 #include "compile/compile.h"
+#include "compile/sabotage.h"
 #include "dist/layout_run.h"
 
 namespace trireme {
 namespace {
 
-struct Sabotage {
-  Sabotage() {
-    CompileOptions options;
-    options.rank = 1;
-    program = compile(test::spec_of({.compute = "bf16", .sequences = 8},
-                                    {.replicate = 2, .shard = 2, .zero = 3, .lanes = 4}),
-                      options)
-                  .program;
-  }
+Program sound() {
+  return compile(test::spec_of({.compute = "bf16", .sequences = 8},
+                               {.replicate = 2, .shard = 2, .zero = 3, .lanes = 4}),
+                 {.rank = 1})
+      .program;
+}
 
-  std::vector<Action>& actions() { return program.timelines.at(0).actions; }
-  size_t at(ActionKind kind, int n = 0) {
-    for (size_t i = 0; i < actions().size(); ++i)
-      if (actions()[i].kind == kind && n-- == 0) return i;
-    ADD_FAILURE() << "no such action";
-    return 0;
-  }
-  Transfer& transfer(ActionKind kind) { return actions()[at(kind, 1)].transfers.at(0); }
-  Buffer& buffer(BufferId id) { return program.memory.buffers.at(static_cast<size_t>(id.index)); }
+struct Sabotage : test::SabotageBase {
+  Sabotage() : SabotageBase(sound()) {}
+
+  Transfer& transfer(ActionKind kind) { return action(kind, 1).transfers.at(0); }
   // Nothing waits for the comm action any more, nor for one after it.
   void forget(size_t comm) {
     for (Action& action : actions())
       std::erase_if(action.waits, [&](ActionId id) { return id.index >= static_cast<int32_t>(comm); });
   }
-
-  Program program;
 };
 
 void expect_caught(const std::function<void(Sabotage&)>& sabotage, const char* message) {
-  Sabotage s;
-  check_program(s.program);
-  sabotage(s);
-  EXPECT_DEATH(check_program(s.program), message);
+  test::expect_caught<Sabotage>(sabotage, message);
 }
 
 TEST(CheckComm, WhatACommActionHasIsLeftAlone) {

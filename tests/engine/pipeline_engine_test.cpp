@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <map>
 
+#include "base/clock.h"
 #include "compile/compile.h"
 #include "device/null/null_device.h"
 #include "engine/engine.h"
@@ -14,12 +14,6 @@
 
 namespace trireme {
 namespace {
-
-double thread_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 void walk(const Program& program) {
   const auto device = make_null_device();
@@ -42,9 +36,9 @@ TEST(PipelineEngine, OneRankOfSixteenThousand) {
         "large");
     ASSERT_EQ(all_ranks(spec), 16 * 1024);
     for (const int rank : {0, 7 * 1024 + 513, 16 * 1024 - 1}) {
-      const double start = thread_seconds();
+      const double start = thread_seconds_now();
       const Compiled compiled = compile(spec, {.rank = rank, .threads = 8});
-      const double seconds = thread_seconds() - start;
+      const double seconds = thread_seconds_now() - start;
       fmt::print("rank {} of {}, zero {}: {} actions, {:.2f} GB, compiled in {:.3f} s of CPU time\n", rank,
                  all_ranks(spec), zero, compiled.program.timelines[0].actions.size(),
                  static_cast<double>(compiled.program.memory.arena_bytes) / 1e9, seconds);

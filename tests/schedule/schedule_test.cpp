@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "schedule/placement.h"
+
 #include <initializer_list>
 
 namespace trireme {
@@ -15,9 +17,10 @@ TEST(Schedule, AccumulateGoesBackAtOnce) {
 }
 
 TEST(Schedule, ForwardsOnly) {
-  EXPECT_EQ(to_text(forwards(2)), "0F0 0F1\n");
-  EXPECT_EQ(find_fault(forwards(2), 1, 2, false), "");
-  EXPECT_EQ(find_fault(forwards(2), 1, 2, true), "stage 0 micro-batch 0 is not finished");
+  const ScheduleTable evaluation = forwards(loop_placement(1, 1), 2).table;
+  EXPECT_EQ(to_text(evaluation), "0F0 0F1\n");
+  EXPECT_EQ(find_fault(evaluation, 1, 2, false), "");
+  EXPECT_EQ(find_fault(evaluation, 1, 2, true), "stage 0 micro-batch 0 is not finished");
 }
 
 constexpr auto F = StepKind::forward, B = StepKind::backward, I = StepKind::backward_input,

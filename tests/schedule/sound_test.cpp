@@ -130,7 +130,7 @@ TEST(ScheduleSound, EvaluationTakesTheDeepestStage) {
   const StagePlacement placement = make_schedule("interleaved", {2, 2, 4}).placement;
   EXPECT_EQ(to_text(forwards(placement, 4).table),
             "0F0 0F1 2F0 2F1 0F2 0F3 2F2 2F3\n1F0 1F1 3F0 3F1 1F2 1F3 3F2 3F3\n");
-  EXPECT_EQ(forwards(StagePlacement{1, {{0}}}, 3).table, forwards(3));
+  EXPECT_EQ(to_text(forwards(StagePlacement{1, {{0}}}, 3).table), "0F0 0F1 0F2\n");
 }
 
 }  // namespace

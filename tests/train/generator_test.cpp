@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "io/store/directory_store.h"
+#include "train/gather.h"
 #include "train/machine.h"
 #include "train/weights.h"
 
@@ -45,7 +46,10 @@ class SavedModel {
       const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), ParamState::master);
       for (float& value : piece.values) value *= 6;
     }
-    save_checkpoint(*store_, {}, training_state(engine), {});
+    run_ranks({}, [&](RankLink& link) {
+      save_checkpoint(*store_, {}, gather_state(link, engine, "the test").pieces, {});
+      return 0;
+    });
   }
   ~SavedModel() { std::filesystem::remove_all(folder_); }
 

@@ -6,17 +6,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clock.h"
 #include "device/cpu/weight_product.h"
 #include "ops/linear/linear.h"
 
 namespace trireme {
 namespace {
-
-double thread_cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 // 64-byte aligned memory of at least `bytes`, touched.
 struct Block {
@@ -39,11 +34,11 @@ double measure_product_rate(DType dtype, int threads) {
   const WeightProduct product({.weight = weight, .rows = kSize, .packed = true, .out = dtype}, one);
   const ProductOperands operands{x.data(), packed.data(), y.data(), nullptr, scratch.data()};
   double best_s = 1e30;
-  const double begin = thread_cpu_s();
-  for (int run = 0; run < kLeastRuns || thread_cpu_s() - begin < kBudget_s; ++run) {
-    const double start = thread_cpu_s();
+  const double begin = thread_seconds_now();
+  for (int run = 0; run < kLeastRuns || thread_seconds_now() - begin < kBudget_s; ++run) {
+    const double start = thread_seconds_now();
     product.run(operands);
-    best_s = std::min(best_s, thread_cpu_s() - start);
+    best_s = std::min(best_s, thread_seconds_now() - start);
   }
   return 2.0 * kSize * kSize * kSize / best_s * threads;
 }
