@@ -56,9 +56,29 @@ void Engine::prepare(const Action& action) {
     const OpSig sig = signature(*op, code.values);
     const OpDef& def = op_def(op->kind);
     section.kernels.push_back(device_.prepare(sig));
+    section.comms.push_back(axis_of(*op));
     section.has_scratch.push_back(def.scratch_bytes != nullptr &&
                                   def.scratch_bytes(sig, program_.threads) > 0);
   }
+}
+
+// What an op that names a mesh axis is given.
+const AxisComm* Engine::axis_of(const Op& op) {
+  const AttrValue* value = op.attrs.find("axis");
+  const auto* name = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  if (name == nullptr || name->empty() || !device_.host_addressable()) return nullptr;
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    if (name_of(static_cast<BlockAxis>(a)) != *name) continue;
+    const CommId id = program_.axes[a];
+    CHECK(id.valid() && static_cast<size_t>(id.index) < communicators_.size(),
+          "{} talks on {}, which has no ranks", op.kind, *name);
+    if (axes_[a].ranks == nullptr) {
+      axis_queues_[a] = std::make_unique<CommWorker>();
+      axes_[a] = {communicators_[static_cast<size_t>(id.index)], axis_queues_[a].get()};
+    }
+    return &axes_[a];
+  }
+  CHECK(false, "{} talks on {}, which is no axis", op.kind, *name);
 }
 
 size_t Engine::queue_of(const Action& action) {
@@ -115,7 +135,7 @@ void Engine::run_action(const Action& action) {
       outputs[k] = pointer(action, unit, layout, code, op.outputs[k]);
     std::byte* scratch = section.has_scratch[i] ? at({action.workspace, layout.scratch[s][i]}) : nullptr;
     const double start = profile_ != nullptr ? seconds_now() : 0;
-    device_.run(section.kernels[i], {inputs, outputs, scratch});
+    device_.run(section.kernels[i], {inputs, outputs, scratch, section.comms[i]});
     if (profile_ == nullptr) continue;
     device_.synchronize();
     OpTime& time = (*profile_)[op.kind];

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/axis_comm.h"
+#include "comm/comm_worker.h"
 #include "device/device.h"
-#include "engine/comm_worker.h"
 #include "ir/program.h"
 
 namespace trireme {
@@ -86,6 +86,7 @@ class Engine {
     std::vector<const Op*> ops;
     std::vector<KernelId> kernels;
     std::vector<bool> has_scratch;
+    std::vector<const AxisComm*> comms;  // of ops that communicate, else null
   };
 
   // Where the elements [first, first + count) of a parameter lie; nowhere when there are none.
@@ -102,6 +103,7 @@ class Engine {
 
   static size_t queue_of(const Action& action);
   void prepare(const Action& action);
+  const AxisComm* axis_of(const Op& op);
   void start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket, ActionTime* time);
   Ticket submit(const Action& action, ActionTime* time);
   void transfer(const Transfer& transfer, std::string_view what) const;
@@ -118,12 +120,14 @@ class Engine {
   std::vector<std::array<PreparedSection, kSections>> prepared_;  // by code
   std::vector<std::vector<int32_t>> ordinals_;  // by code and value: its place among values of its role
   std::vector<Communicator*> communicators_;    // by CommId
+  std::array<AxisComm, kBlockAxes> axes_;       // of ops that communicate
   Profile* profile_ = nullptr;
   Timing timing_ = Timing::off;
   std::vector<ActionTime> times_;
   // The comm stream's, then one per comm group for the p2p stream, so that neither sends, receives nor
   // collectives wait behind each other; null where nothing uses it. Last: they work on the rest.
   std::vector<std::unique_ptr<CommWorker>> queues_;
+  std::array<std::unique_ptr<CommWorker>, kBlockAxes> axis_queues_;  // beside the kernels of ops
 };
 
 }  // namespace trireme

@@ -30,7 +30,8 @@ struct BodyReader {
   }
 
   Placement placement(std::string_view text) const {
-    if (text == "partial") return {Placement::Kind::partial, 0};
+    if (text == "partial") return kPartial;
+    if (text == "rows") return kRows;
     if (!text.starts_with("shard(") || !text.ends_with(")"))
       reader.fail(fmt::format("'{}' is no placement", text));
     return {Placement::Kind::shard, reader.index(text.substr(6, text.size() - 7))};

@@ -46,12 +46,11 @@ class ProgramReader {
     program_.mesh.pp = reader_.index(reader_.value_of("pp"));
     program_.mesh.dp_replicate = reader_.index(reader_.value_of("dp_replicate"));
     program_.mesh.dp_shard = reader_.index(reader_.value_of("dp_shard"));
-    const Mesh& mesh = program_.mesh;
-    if (mesh.pp < 1 || mesh.dp_replicate < 1 || mesh.dp_shard < 1 ||
-        mesh.dp_replicate > kMostRanks / mesh.dp_shard || mesh.pp > kMostRanks / mesh.data_parallel() ||
-        program_.rank >= mesh.ranks())
-      reader_.fail(fmt::format("no rank {} among {} x {} x {}", program_.rank, mesh.pp, mesh.dp_replicate,
-                               mesh.dp_shard));
+    program_.mesh.cp = reader_.index(reader_.value_of("cp"));
+    program_.mesh.tp = reader_.index(reader_.value_of("tp"));
+    program_.mesh.ep = reader_.index(reader_.value_of("ep"));
+    program_.mesh.etp = reader_.index(reader_.value_of("etp"));
+    check_mesh(program_.mesh);
     program_.threads = reader_.index(reader_.value_of("threads"));
     program_.batch_bytes = size_of_key("batch_bytes");
     program_.memory.arena_bytes = size_of_key("arena_bytes");
@@ -60,9 +59,26 @@ class ProgramReader {
     reader_.finish_line();
   }
 
+  void check_mesh(const Mesh& mesh) const {
+    int64_t ranks = 1;
+    bool sound = true;
+    for (const int32_t size : {mesh.pp, mesh.dp_replicate, mesh.dp_shard, mesh.cp, mesh.tp}) {
+      sound = sound && size >= 1 && size <= kMostRanks / ranks;
+      ranks *= sound ? size : 1;
+    }
+    sound = sound && program_.rank < ranks && mesh.ep >= 1 && mesh.shards() % mesh.ep == 0 &&
+            (mesh.etp == 1 || mesh.etp == mesh.tp);
+    if (!sound)
+      reader_.fail(fmt::format("no rank {} among {} x {} x {} x {} x {} with {} x {} for experts",
+                               program_.rank, mesh.pp, mesh.dp_replicate, mesh.dp_shard, mesh.cp, mesh.tp,
+                               mesh.ep, mesh.etp));
+  }
+
   void read_entry(std::string_view word) {
     if (word == "comm") {
       read_comm();
+    } else if (word == "axis") {
+      read_axis();
     } else if (word == "batch") {
       read_batch_field();
     } else if (word == "group") {
@@ -104,6 +120,18 @@ class ProgramReader {
       reader_.fail(fmt::format("comm {} is without rank {}", group.name, program_.rank));
     there(sorted.back(), static_cast<size_t>(program_.mesh.ranks()), "rank");
     program_.comms.push_back(std::move(group));
+  }
+
+  void read_axis() {
+    const std::string_view name = reader_.word();
+    const int32_t comm = reader_.index(reader_.value_of("comm"));
+    there(comm, program_.comms.size(), "comm");
+    for (size_t a = 0; a < program_.axes.size(); ++a)
+      if (name_of(static_cast<BlockAxis>(a)) == name) {
+        program_.axes[a] = CommId(comm);
+        return;
+      }
+    reader_.fail(fmt::format("'{}' is no axis", name));
   }
 
   void read_batch_field() {

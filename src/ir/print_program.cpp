@@ -79,13 +79,17 @@ std::string unit_text(const Unit& unit, const Code& code) {
 
 std::string to_text(const Program& p) {
   std::string text = fmt::format(
-      "program {} rank={} pp={} dp_replicate={} dp_shard={} threads={} batch_bytes={} arena_bytes={} "
-      "scalars={} result={}\n",
-      in_quotes(p.name), p.rank, p.mesh.pp, p.mesh.dp_replicate, p.mesh.dp_shard, p.threads, p.batch_bytes,
-      p.memory.arena_bytes, p.scalars.index, p.result.index);
+      "program {} rank={} pp={} dp_replicate={} dp_shard={} cp={} tp={} ep={} etp={} threads={} "
+      "batch_bytes={} arena_bytes={} scalars={} result={}\n",
+      in_quotes(p.name), p.rank, p.mesh.pp, p.mesh.dp_replicate, p.mesh.dp_shard, p.mesh.cp, p.mesh.tp,
+      p.mesh.ep, p.mesh.etp, p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
   for (const CommGroup& g : p.comms)
     text += fmt::format("comm {} channel={} ranks={}\n", g.name, g.channel,
                         joined<int32_t>(g.ranks, [](const int32_t& r) { return std::to_string(r); }));
+  for (int a = 0; a < kBlockAxes; ++a)
+    if (p.axes[static_cast<size_t>(a)].valid())
+      text += fmt::format("axis {} comm={}\n", name_of(static_cast<BlockAxis>(a)),
+                          p.axes[static_cast<size_t>(a)].index);
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "ir/code.h"
+#include "ir/mesh.h"
 
 namespace trireme {
 
@@ -213,23 +214,13 @@ struct BatchField {
   bool operator==(const BatchField&) const = default;
 };
 
-// The ranks of the run, outermost axis first: rank = (stage_rank * dp_replicate + replicate) * dp_shard +
-// shard.
-struct Mesh {
-  int32_t pp = 1, dp_replicate = 1, dp_shard = 1;
-  int32_t data_parallel() const { return dp_replicate * dp_shard; }
-  int32_t ranks() const { return pp * data_parallel(); }
-  // Which part of the data a rank works on; its stages' peers in other pipelines have the other parts.
-  int32_t data_parallel_index(int32_t rank) const { return rank % data_parallel(); }
-  bool operator==(const Mesh&) const = default;
-};
-
 struct Program {
   std::string name;
   int32_t rank = 0;
   Mesh mesh;
-  std::vector<CommGroup> comms;  // of this rank; on every rank in an order that all ranks share
-  int32_t threads = 1;           // what kernels' scratch is planned for
+  std::vector<CommGroup> comms;         // of this rank; on every rank in an order that all ranks share
+  std::array<CommId, kBlockAxes> axes;  // of ops that communicate, by the axis they name; invalid: none does
+  int32_t threads = 1;                  // what kernels' scratch is planned for
   std::vector<BatchField> batch;
   int64_t batch_bytes = 0;
   std::vector<Param> params;

@@ -25,13 +25,20 @@ std::string to_string(const TensorType& type);  // "bf16[4,1024,768]"
 enum class BlockAxis : uint8_t { tp, cp, ep };
 inline constexpr int kBlockAxes = 3;
 
-// On one axis every rank holds the whole (replicate), a slice along `dim` (shard), or an addend (partial).
+std::string_view name_of(BlockAxis axis);
+
+// On one axis every rank holds the whole (replicate), a slice along `dim` (shard), a slice of the rows, that
+// is of all dims but the last seen as one (rows: [B,T,C] becomes [1,B*T/n,C]), or an addend (partial).
 struct Placement {
-  enum class Kind : uint8_t { replicate, shard, partial };
+  enum class Kind : uint8_t { replicate, shard, rows, partial };
   Kind kind = Kind::replicate;
   int32_t dim = 0;  // of the shard
   bool operator==(const Placement&) const = default;
 };
+inline constexpr Placement kReplicate{};
+inline constexpr Placement kRows{Placement::Kind::rows, 0};
+inline constexpr Placement kPartial{Placement::Kind::partial, 0};
+constexpr Placement shard_of(int32_t dim) { return {Placement::Kind::shard, dim}; }
 
 struct Placements {
   std::array<Placement, kBlockAxes> axes;

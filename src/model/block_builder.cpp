@@ -18,8 +18,9 @@ ValueId BlockBuilder::batch(std::string name, Shape shape) {
   return add_value(graph_, {std::move(name), {DType::i32, std::move(shape)}, ValueRole::batch, {}});
 }
 
-ValueId BlockBuilder::param(std::string name, Shape shape, Init init) {
+ValueId BlockBuilder::param(std::string name, Shape shape, Init init, ParamUse use) {
   ParamSpec param;
+  param.use = std::move(use);
   param.name = name;
   param.shape = shape;
   param.decay = shape.size() >= 2;
@@ -41,15 +42,18 @@ ValueId BlockBuilder::op(std::string_view kind, Attrs attrs, std::vector<ValueId
   return add_op(graph_, kind, std::move(attrs), std::move(inputs), names)[0];
 }
 
-ValueId BlockBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init) {
-  const ValueId weight = param(name + ".weight", {out, in}, init);
-  const ValueId bias = spec_.bias ? param(name + ".bias", {out}, Init::zeros) : ValueId();
+ValueId BlockBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init,
+                             const ParamUse& use) {
+  const ValueId weight = param(name + ".weight", {out, in}, init, use);
+  const ParamUse bias_use = use.role == ParamRole::column ? use : ParamUse{};
+  const ValueId bias = spec_.bias ? param(name + ".bias", {out}, Init::zeros, bias_use) : ValueId();
   return op("linear", pack_attrs(LinearAttrs{.in = in, .out = out}), {x, weight, bias}, name);
 }
 
 ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs) {
   const ValueId tokens = block.batch("tokens", {inputs.batch, inputs.seq_len});
-  const ValueId table = block.param("embed.weight", {spec.vocab, spec.width}, Init::normal);
+  const ValueId table =
+      block.param("embed.weight", {spec.vocab, spec.width}, Init::normal, {ParamRole::vocabulary, {}, 1});
   return block.op("embedding", {}, {tokens, table}, "embed");
 }
 
@@ -58,8 +62,9 @@ ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs) {
 }
 
 ValueId qkv_projection(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
-  const int64_t qkv_dim = (spec.heads + 2 * spec.kv_heads) * spec.head_dim;
-  return block.linear(x, "attn.qkv", spec.width, qkv_dim, Init::normal);
+  const int64_t q = spec.heads * spec.head_dim, kv = spec.kv_heads * spec.head_dim;
+  return block.linear(x, "attn.qkv", spec.width, q + 2 * kv, Init::normal,
+                      {ParamRole::column, {q, kv, kv}, spec.head_dim});
 }
 
 ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv) {
@@ -72,18 +77,21 @@ ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const Model
   const ValueId doc_start =
       inputs.doc_start ? block.batch("doc_start", {inputs.batch, inputs.seq_len}) : ValueId();
   const ValueId attended = block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
-  return block.linear(attended, "attn.out", spec.heads * spec.head_dim, spec.width, Init::residual);
+  return block.linear(attended, "attn.out", spec.heads * spec.head_dim, spec.width, Init::residual,
+                      {ParamRole::row, {}, spec.head_dim});
 }
 
 ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
-  const ValueId up = block.linear(x, "mlp.up", spec.width, spec.ffn, Init::normal);
+  const ValueId up =
+      block.linear(x, "mlp.up", spec.width, spec.ffn, Init::normal, {ParamRole::column, {}, 1});
   const ActivationAttrs kind{.kind = std::string(name_of_value(spec.activation))};
   return block.op("activation", pack_attrs(kind), {up}, "mlp.hidden");
 }
 
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x) {
   const std::string name = spec.tie_embeddings ? "embed.weight" : "head.weight";
-  const ValueId weight = block.param(name, {spec.vocab, spec.width}, Init::normal);
+  const ValueId weight =
+      block.param(name, {spec.vocab, spec.width}, Init::normal, {ParamRole::vocabulary, {}, 1});
   if (inputs.head == HeadResult::logits) {
     const HeadLogitsAttrs attrs{.vocab = spec.vocab, .width = spec.width, .softcap = spec.logit_softcap};
     block.returns(block.op("head_logits", pack_attrs(attrs), {x, weight}, "logits"));

@@ -19,14 +19,15 @@ class BlockBuilder {
     graph_.name = std::move(graph_name);
   }
 
-  ValueId input(std::string name, Shape shape);             // activation from the block before, f32
-  ValueId batch(std::string name, Shape shape);             // i32
-  ValueId param(std::string name, Shape shape, Init init);  // the name within the block
+  ValueId input(std::string name, Shape shape);  // activation from the block before, f32
+  ValueId batch(std::string name, Shape shape);  // i32
+  ValueId param(std::string name, Shape shape, Init init, ParamUse use = {});  // the name within the block
   // An op with one output of interest, the first; the others get `name` with their operand's name appended.
   ValueId op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs, const std::string& name);
   // x W^T + b, with parameters `name`.weight and, when the model has biases, `name`.bias. x[...,in] ->
   // [...,out].
-  ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init);
+  // A column's bias is a column too, a row's is whole.
+  ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init, const ParamUse& use);
   void returns(ValueId value) { graph_.outputs.push_back(value); }
 
   Graph take_graph() { return std::move(graph_); }

@@ -26,7 +26,8 @@ BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs) {
   const ValueId out = causal_attention(block, spec, inputs, qkv);
   const ValueId middle = block.op("add", {}, {x, out}, "middle");
   const ValueId hidden = plain_hidden(block, spec, norm(block, spec, middle, "mlp_norm"));
-  const ValueId down = block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual);
+  const ValueId down =
+      block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual, {ParamRole::row, {}, 1});
   block.returns(block.op("add", {}, {middle, down}, "y"));
   return block;
 }

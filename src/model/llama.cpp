@@ -45,7 +45,8 @@ ValueId rotate(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& in
 
 ValueId mlp_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
   if (spec.activation != Activation::swiglu) return plain_hidden(block, spec, x);
-  const ValueId gate_up = block.linear(x, "mlp.gate_up", spec.width, 2 * spec.ffn, Init::normal);
+  const ValueId gate_up = block.linear(x, "mlp.gate_up", spec.width, 2 * spec.ffn, Init::normal,
+                                       {ParamRole::column, {spec.ffn, spec.ffn}, 1});
   return block.op("swiglu", {}, {gate_up}, "mlp.hidden");
 }
 
@@ -63,7 +64,8 @@ BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs) {
   const ValueId out = causal_attention(block, spec, inputs, rotate(block, spec, inputs, qkv));
   const ValueId middle = block.op("add", {}, {x, out}, "middle");
   const ValueId hidden = mlp_hidden(block, spec, norm(block, spec, middle, "mlp_norm"));
-  const ValueId down = block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual);
+  const ValueId down =
+      block.linear(hidden, "mlp.down", spec.ffn, spec.width, Init::residual, {ParamRole::row, {}, 1});
   block.returns(block.op("add", {}, {middle, down}, "y"));
   return block;
 }

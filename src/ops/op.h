@@ -13,10 +13,12 @@
 #include "ir/attrs.h"
 #include "ir/graph.h"
 #include "ir/type.h"
+#include "ops/placing.h"
 
 namespace trireme {
 
 class GradientBuilder;
+struct AxisComm;  // comm/axis_comm.h
 
 // An op with the types of its operands; absent optional operands have absent_type().
 struct OpSig {
@@ -66,6 +68,11 @@ struct OpDef {
   void (*gradient)(GradientBuilder& builder) = nullptr;
   // The length of the longest sum behind one output element: tests derive tolerances from it.
   int64_t (*reduction)(const OpSig& sig) = nullptr;
+  // How the op is cut on a mesh axis. nullptr: place_by_rows.
+  PlaceRule place = nullptr;
+  // Bytes that each rank sends to others in one call, by what the mathematics needs. nullptr: none. Such an
+  // op has AxisAttrs.
+  int64_t (*wire_bytes)(const OpSig& sig) = nullptr;
   // The output with index .second may share the memory of the input with index .first.
   std::vector<std::pair<int, int>> in_place;
 };
@@ -74,7 +81,8 @@ struct OpDef {
 struct Operands {
   std::span<void* const> inputs;
   std::span<void* const> outputs;
-  std::byte* scratch = nullptr;  // at least scratch_bytes, 64-byte aligned
+  std::byte* scratch = nullptr;    // at least scratch_bytes, 64-byte aligned
+  const AxisComm* comm = nullptr;  // of ops with AxisAttrs that name an axis
 
   template <class T>
   const T* in(size_t i) const {

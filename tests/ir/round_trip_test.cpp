@@ -120,7 +120,7 @@ TEST(RoundTrip, AProgramsParts) {
   EXPECT_EQ(action.waits, (std::vector{ActionId(0), ActionId(1)}));
   EXPECT_EQ(action.micro_batch, 1);
   EXPECT_EQ(action.output_grads, (std::vector{Location{BufferId(3), 64}}));
-  EXPECT_EQ(p.mesh, (Mesh{2, 2, 4}));
+  EXPECT_EQ(p.mesh, (Mesh{.pp = 2, .dp_replicate = 2, .dp_shard = 4}));
   EXPECT_EQ(p.comms.at(2), (CommGroup{"3>11", 4, {3, 11}}));
   const Transfer& sent = p.timelines.at(0).actions.at(4).transfers.at(0);
   EXPECT_EQ(sent.comm, CommId(2));

@@ -6,7 +6,7 @@
 namespace trireme {
 
 inline constexpr std::string_view kSmallProgram =
-    R"(program "a run" rank=3 pp=2 dp_replicate=2 dp_shard=4 threads=2 batch_bytes=64 arena_bytes=4096 scalars=3 result=-1
+    R"(program "a run" rank=3 pp=2 dp_replicate=2 dp_shard=4 cp=1 tp=1 ep=1 etp=1 threads=2 batch_bytes=64 arena_bytes=4096 scalars=3 result=-1
 comm dp_shard channel=1 ranks=0,1,2,3
 comm dp_replicate channel=2 ranks=3,7
 comm 3>11 channel=4 ranks=3,11

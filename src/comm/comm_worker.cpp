@@ -1,5 +1,5 @@
 // A queue between two threads.
-#include "engine/comm_worker.h"
+#include "comm/comm_worker.h"
 
 #include <chrono>
 #include <utility>
