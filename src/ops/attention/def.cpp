@@ -146,6 +146,15 @@ void gradient_attention(GradientBuilder& builder) {
   builder.add_input_grad(0, made[0]);
 }
 
+// On tp by heads.
+Cut place_attention(const PlaceQuery& query) {
+  if (query.axis != BlockAxis::tp || query.placed[0] != shard_of(2)) return place_whole(query);
+  auto attrs = unpack_attrs<AttentionAttrs>(query.op.attrs);
+  attrs.heads /= query.ranks;
+  attrs.kv_heads /= query.ranks;
+  return {{shard_of(2), kReplicate}, {shard_of(2), shard_of(1)}, "attention", pack_attrs(attrs)};
+}
+
 // A score sums D products, an output T of the weights.
 int64_t reduction_attention(const OpSig& sig) {
   return sig.inputs[0].shape[1] + unpack_attrs<AttentionAttrs>(sig.attrs).head_dim;
@@ -174,7 +183,8 @@ std::vector<OpEntry> attention_ops() {
                  .cost = cost_attention,
                  .scratch_bytes = scratch_attention,
                  .gradient = gradient_attention,
-                 .reduction = reduction_attention};
+                 .reduction = reduction_attention,
+                 .place = place_attention};
   forward.reference = attention_reference;
   forward.cases = attention_cases;
 

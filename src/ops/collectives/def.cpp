@@ -164,22 +164,25 @@ Attrs slice_back(const GradientBuilder& builder) {
   return pack_attrs(SliceAttrs{a.on, a.from, a.dim, a.row_dims});
 }
 
+// On tp the gradient of the whole may come as addends: their sum is not needed whole.
 void gradient_gather(GradientBuilder& builder) {
-  const ValueId dy = builder.output_grad(0);
-  if (dy.valid() && builder.wants_grad(0))
-    builder.add_input_grad(0, emit_one(builder, "slice", slice_back(builder), dy));
+  if (!builder.wants_grad(0)) return;
+  const auto [whole, addends] = builder.arrived_grad(0);
+  if (addends.valid())
+    builder.add_input_grad(0, emit_one(builder, "reduce_scatter", slice_back(builder), addends));
+  if (whole.valid()) builder.add_input_grad(0, emit_one(builder, "slice", slice_back(builder), whole));
 }
 
 // Of slice and of reduce_scatter: both pass on elements of one place.
 void gradient_cut(GradientBuilder& builder) {
   const ValueId dy = builder.output_grad(0);
   if (dy.valid() && builder.wants_grad(0))
-    builder.add_input_grad(0, emit_one(builder, "all_gather", gather_back(builder), dy));
+    builder.add_whole_input_grad(0, emit_one(builder, "all_gather", gather_back(builder), dy));
 }
 
 void gradient_all_reduce(GradientBuilder& builder) {
   const ValueId dy = builder.output_grad(0);
-  if (dy.valid()) builder.add_input_grad(0, dy);
+  if (dy.valid()) builder.add_whole_input_grad(0, dy);
 }
 
 OpDef move_def(std::string_view name) {
