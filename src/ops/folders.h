@@ -15,6 +15,7 @@ std::vector<OpEntry> attention_ops();
 std::vector<OpEntry> cast_ops();
 std::vector<OpEntry> collectives_ops();
 std::vector<OpEntry> embedding_ops();
+std::vector<OpEntry> expert_bias_ops();
 std::vector<OpEntry> grad_norm_ops();
 std::vector<OpEntry> head_ops();
 std::vector<OpEntry> layernorm_ops();

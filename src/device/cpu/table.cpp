@@ -27,6 +27,7 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"cast", prepare_cast},
       {"embedding", prepare_embedding},
       {"embedding_grad", prepare_embedding_grad},
+      {"expert_bias", prepare_expert_bias},
       {"grad_norm", prepare_grad_norm},
       {"head_logits", prepare_head_logits},
       {"head_loss", prepare_head_loss},
