@@ -16,6 +16,8 @@ CpuKernel prepare_cached_attention(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_cast(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_gather_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_gather_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_grad_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context);
@@ -30,6 +32,8 @@ CpuKernel prepare_positions(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_positions_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ring_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ring_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rmsnorm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rmsnorm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
@@ -37,6 +41,8 @@ CpuKernel prepare_sum_rows(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_sum_squares(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ulysses_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ulysses_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_zero(const OpSig& sig, const CpuContext& context);
 
 }  // namespace trireme
