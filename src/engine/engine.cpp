@@ -230,7 +230,7 @@ double Engine::exposed_comm_s() const {
   return seconds;
 }
 
-Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
+std::vector<Engine::StatePlace> Engine::state_places(ParamId id, ParamState state) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
   if (group.shard_elements == 0) return {};
@@ -238,29 +238,36 @@ Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
                           : state == ParamState::moment1 ? group.moment1
                                                          : group.moment2;
   CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
-  const int64_t begin = std::max(param.offset, group.shard_begin);
-  const int64_t end = std::min(param.offset + count(param.shape), group.shard_begin + group.shard_elements);
-  if (begin >= end) return {};
-  return {{buffer, (begin - group.shard_begin) * size_of(DType::f32)}, begin - param.offset, end - begin};
+  std::vector<StatePlace> places;
+  for (const ElementRun& run : runs_of(param.cut, param.shape)) {
+    const int64_t start = param.offset + run.own;  // in the group's flat buffer
+    const int64_t begin = std::max(start, group.shard_begin);
+    const int64_t end = std::min(start + run.count, group.shard_begin + group.shard_elements);
+    if (begin < end)
+      places.push_back({{buffer, (begin - group.shard_begin) * size_of(DType::f32)},
+                        run.whole + begin - start,
+                        end - begin});
+  }
+  return places;
 }
 
 void Engine::write_state(ParamId param, ParamState state, std::span<const float> values) {
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return;
-  device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
+  for (const StatePlace& place : state_places(param, state))
+    device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
 }
 
 void Engine::read_state(ParamId param, ParamState state, std::span<float> values) const {
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return;
-  device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
+  for (const StatePlace& place : state_places(param, state))
+    device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
 }
 
-StatePiece Engine::state_piece(ParamId param, ParamState state) const {
-  if (!device_.host_addressable()) return {};
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return {};
-  return {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}};
+std::vector<StatePiece> Engine::state_pieces(ParamId param, ParamState state) const {
+  if (!host_addressable()) return {};
+  std::vector<StatePiece> pieces;
+  for (const StatePlace& place : state_places(param, state))
+    pieces.push_back(
+        {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}});
+  return pieces;
 }
 
 void Engine::write_buffer(BufferId buffer, const void* from, int64_t bytes) {

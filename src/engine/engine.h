@@ -33,7 +33,7 @@ enum class ParamState : uint8_t { master, moment1, moment2 };
 // By CommId of the program: this rank's communicator of each group.
 using Communicators = std::span<Communicator* const>;
 
-// Part of a parameter's state: `values` are its elements from `first` on, in the arena.
+// Part of a parameter's state: `values` are the whole parameter's elements from `first` on, in the arena.
 struct StatePiece {
   int64_t first = 0;
   std::span<float> values;
@@ -57,13 +57,13 @@ class Engine {
   // Complete on return.
   void run(const Timeline& timeline, std::span<const BatchArrays> batches);
 
-  // f32 state of a parameter, count(shape) elements, of which this rank keeps those in its shard, if any: the
-  // others are left as they are.
+  // f32 state of a whole parameter, count(shape) elements, of which this rank keeps those of its slice that
+  // are in its shard, if any: the others are left as they are.
   void write_state(ParamId param, ParamState state, std::span<const float> values);
   void read_state(ParamId param, ParamState state, std::span<float> values) const;
   // The same in place, on devices whose arena the host can address; empty on others.
   bool host_addressable() const { return device_.host_addressable(); }
-  StatePiece state_piece(ParamId param, ParamState state) const;
+  std::vector<StatePiece> state_pieces(ParamId param, ParamState state) const;
 
   // Seconds so far that compute has waited for communication.
   double exposed_comm_s() const;
@@ -89,7 +89,7 @@ class Engine {
     std::vector<const AxisComm*> comms;  // of ops that communicate, else null
   };
 
-  // Where the elements [first, first + count) of a parameter lie; nowhere when there are none.
+  // Where the elements [first, first + count) of a whole parameter lie.
   struct StatePlace {
     Location location;
     int64_t first = 0, count = 0;
@@ -112,7 +112,7 @@ class Engine {
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
-  StatePlace state_place(ParamId param, ParamState state) const;
+  std::vector<StatePlace> state_places(ParamId param, ParamState state) const;
 
   const Program& program_;
   Device& device_;

@@ -84,10 +84,11 @@ class Trainer {
     return result;
   }
 
-  // Of the whole step: loss and gradient are means over them. Each row once: all ranks of a pipeline have it.
+  // Of the whole step: loss and gradient are means over them. Each row once: of the ranks that work on it
+  // together one counts it.
   int64_t counted_tokens(const StepBatch& rows) {
     int64_t counted = 0;
-    if (link_.rank() < setup_.mesh.data_parallel())
+    if (setup_.mesh.counts_rows(link_.rank()))
       for (const int64_t c : rows.counted) counted += c;
     return static_cast<int64_t>(link_.sum(static_cast<double>(counted), "the start of a step"));
   }
