@@ -21,6 +21,8 @@ CpuKernel prepare_cast(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_expert_bias(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_gather_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_gather_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_grad_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context);
@@ -36,6 +38,8 @@ CpuKernel prepare_positions_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_qk_norm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_reduce_scatter(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ring_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ring_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rmsnorm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rmsnorm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
@@ -44,6 +48,8 @@ CpuKernel prepare_sum_rows(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_sum_squares(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ulysses_attention(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_ulysses_attention_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_zero(const OpSig& sig, const CpuContext& context);
 
 }  // namespace trireme

@@ -28,6 +28,8 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"embedding", prepare_embedding},
       {"embedding_grad", prepare_embedding_grad},
       {"expert_bias", prepare_expert_bias},
+      {"gather_attention", prepare_gather_attention},
+      {"gather_attention_grad", prepare_gather_attention_grad},
       {"grad_norm", prepare_grad_norm},
       {"head_logits", prepare_head_logits},
       {"head_loss", prepare_head_loss},
@@ -43,6 +45,8 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"qk_norm", prepare_qk_norm},
       {"qk_norm_grad", prepare_qk_norm_grad},
       {"reduce_scatter", prepare_reduce_scatter},
+      {"ring_attention", prepare_ring_attention},
+      {"ring_attention_grad", prepare_ring_attention_grad},
       {"rmsnorm", prepare_rmsnorm},
       {"rmsnorm_grad", prepare_rmsnorm_grad},
       {"rope", prepare_rope},
@@ -51,6 +55,8 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"sum_squares", prepare_sum_squares},
       {"swiglu", prepare_swiglu},
       {"swiglu_grad", prepare_swiglu_grad},
+      {"ulysses_attention", prepare_ulysses_attention},
+      {"ulysses_attention_grad", prepare_ulysses_attention_grad},
       {"zero", prepare_zero},
   };
   for (const Row& row : rows)

@@ -1,7 +1,8 @@
 // attention, attention_grad and cached_attention: shapes, costs, scratch and the gradient rule.
+// context_def.cpp adds those of attention over the context axis.
 #include <cmath>
 
-#include "ops/attention/attention.h"
+#include "ops/attention/context.h"
 #include "ops/gradient.h"
 #include "ops/shape_rule.h"
 
@@ -146,15 +147,6 @@ void gradient_attention(GradientBuilder& builder) {
   builder.add_input_grad(0, made[0]);
 }
 
-// On tp by heads.
-Cut place_attention(const PlaceQuery& query) {
-  if (query.axis != BlockAxis::tp || query.placed[0] != shard_of(2)) return place_whole(query);
-  auto attrs = unpack_attrs<AttentionAttrs>(query.op.attrs);
-  attrs.heads /= query.ranks;
-  attrs.kv_heads /= query.ranks;
-  return {{shard_of(2), kReplicate}, {shard_of(2), shard_of(1)}, "attention", pack_attrs(attrs)};
-}
-
 // A score sums D products, an output T of the weights.
 int64_t reduction_attention(const OpSig& sig) {
   return sig.inputs[0].shape[1] + unpack_attrs<AttentionAttrs>(sig.attrs).head_dim;
@@ -209,7 +201,9 @@ std::vector<OpEntry> attention_ops() {
                 .reduction = reduction_cached_attention};
   cached.reference = cached_attention_reference;
   cached.cases = cached_attention_cases;
-  return {forward, backward, cached};
+  std::vector<OpEntry> ops = {forward, backward, cached};
+  for (OpEntry& op : context_attention_ops()) ops.push_back(std::move(op));
+  return ops;
 }
 
 }  // namespace trireme
