@@ -19,6 +19,7 @@ const std::map<std::string_view, std::string_view>& exceptions() {
       {"cached_attention", "reads the cache up to the length, writes the new positions"},
       {"head_logits", "reads the last position of x alone"},
       {"grad_norm", "rewrites some slots of the scalars"},
+      {"balance", "passes the weights on; the rest is for its gradient"},
       {"zero", "reads nothing"},
   };
   return list;
