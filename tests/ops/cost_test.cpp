@@ -20,6 +20,7 @@ const std::map<std::string_view, std::string_view>& exceptions() {
       {"head_logits", "reads the last position of x alone"},
       {"grad_norm", "rewrites some slots of the scalars"},
       {"slice", "reads only its slice"},
+      {"balance", "passes the weights on; the rest is for its gradient"},
       {"zero", "reads nothing"},
   };
   return list;
