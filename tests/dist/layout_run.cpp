@@ -131,8 +131,9 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
       const double own = mesh.counts_rows(link.rank()) ? static_cast<double>(batch.counted) : 0.0;
       const auto counted = static_cast<int64_t>(link.sum(own, "counted tokens"));
       trace.counted = counted;
-      const StepOutcome outcome = run_optimizer_step(engine, spec.optimizer, {1e-2, step + 1, counted},
-                                                     arrays_of(compiled.program, spec, batch));
+      const StepOutcome outcome =
+          run_optimizer_step(engine, spec.optimizer, {spec.optimizer.lr, step + 1, counted},
+                             arrays_of(compiled.program, spec, batch));
       if (!link.leads()) continue;
       trace.skipped.push_back(outcome.skipped);
       trace.loss.push_back(outcome.loss);
@@ -181,11 +182,11 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
           "[model]\nfamily = \"{}\"\nlayers = {}\nwidth = 32\nheads = 4\nvocab = {}\ncontext = {}\n{}\n{}\n"
           "[data]\ntrain = [\"unused.bin\"]\nseq_len = {}\npacking = \"{}\"\n"
           "[batch]\nsequences = {}\nmicro = {}\nlanes = {}\n[parallel]\ndp_replicate = {}\n"
-          "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = 1e-2\nclip_norm = 0.5\n"
+          "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = {}\nclip_norm = 0.5\n"
           "[precision]\ncompute = \"{}\"\n[run]\nname = \"dist\"\nsteps = 10\n{}",
           form.family, form.layers, kVocab, kLength, family, form.more, kLength,
           form.documents ? "document" : "stream", form.sequences, form.micro, l.lanes, l.replicate, l.shard,
-          l.zero, styles, pipeline, form.compute, form.sections),
+          l.zero, styles, pipeline, form.lr, form.compute, form.sections),
       "dist");
 }
 

@@ -160,7 +160,7 @@ Cut place(const PlaceQuery& query) {
   if (query.placed[1] == shard_of(0)) {
     auto a = unpack_attrs<HeadLossAttrs>(query.op.attrs);
     const int64_t whole = a.vocab - a.padding;
-    a.vocab = (query.inputs[1].shape[0] + query.ranks - 1) / query.ranks;
+    a.vocab = (whole + query.ranks - 1) / query.ranks;
     a.padding = std::clamp<int64_t>((query.rank + 1) * a.vocab - whole, 0, a.vocab);
     a.on = axis_attrs(query);
     Cut cut = keep_op(query, {kReplicate, shard_of(0), kReplicate}, kReplicate);
