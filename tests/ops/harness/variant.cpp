@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/error.h"
@@ -30,8 +31,6 @@ const std::vector<PackedOperand>& packed_operands() {
 }
 
 Attrs pack_use(const std::string& use) { return {{{"use", AttrValue(use)}}}; }
-
-bool is_statistic(std::string_view name) { return name == "mean" || name == "rstd" || name == "lse"; }
 
 OpSig with_outputs(const OpDef& def, OpSig sig) {
   sig.outputs = def.infer(sig.attrs, sig.inputs);
@@ -115,6 +114,12 @@ OpRun collect(const OpSig& sig, const Memory& memory) {
 
 }  // namespace
 
+bool is_always_f32(std::string_view operand) {
+  static constexpr std::array<std::string_view, 9> names = {
+      "mean", "rstd", "lse", "state", "weights", "scores", "counts", "dweights", "dscores"};
+  return std::find(names.begin(), names.end(), operand) != names.end();
+}
+
 bool starts_filled(const OpDef& def, size_t output) {
   using Use = OperandDef::Use;
   const Use use = def.outputs[output].use;
@@ -130,7 +135,7 @@ std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case) {
     v.plain.inputs.resize(def.inputs.size(), absent_type());
     for (size_t i = 0; half && i < v.plain.inputs.size(); ++i) {
       TensorType& type = v.plain.inputs[i];
-      if (type.dtype == DType::f32 && present(type) && !is_statistic(def.inputs[i].name))
+      if (type.dtype == DType::f32 && present(type) && !is_always_f32(def.inputs[i].name))
         type.dtype = DType::bf16;
     }
     v.plain = v.sig = with_outputs(def, v.plain);
