@@ -127,13 +127,13 @@ void end_row(const RowLossSpec& spec, T* z, const RowEnd& end) {
   for (int64_t v = 0; v < spec.padding; ++v) put(z + spec.vocab + v, 0.0f);
 }
 
-void cap_row(float* z, int64_t n, float softcap) {
+inline void cap_row(float* z, int64_t n, float softcap) {
   const F32x16 cap = simd::splat(softcap), inverse = simd::splat(1.0f / softcap);
   for (int64_t v = 0; v < n; v += kLanes)
     simd::store(z + v, cap * simd::tanh(simd::load(z + v, n - v) * inverse), n - v);
 }
 
-RowKernels row_kernels_here() {
+inline RowKernels row_kernels_here() {
   return {row_loss<float>, row_loss<bf16>, row_part<float>, row_part<bf16>,
           end_row<float>,  end_row<bf16>,  cap_row};
 }
