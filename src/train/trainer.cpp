@@ -98,9 +98,8 @@ class Trainer {
     const bool traced = std::ranges::count(spec_.run.trace_steps, state_.step + 1) > 0;
     mine_.engine.time_actions(traced ? Timing::on : Timing::off);
     const double start = seconds_now();
-    const StepOutcome outcome = run_optimizer_step(
-        mine_.engine, spec_.optimizer, scalars,
-        micro_batches(mine_.compiled.program, rows, spec_.batch.micro, spec_.data.seq_len));
+    const StepOutcome outcome = run_optimizer_step(mine_.engine, spec_.optimizer, scalars,
+                                                   micro_batches(mine_.compiled.program, rows, spec_).arrays);
     mine_.engine.time_actions(Timing::off);
     if (traced) trace({link_.rank(), start, seconds_now()});
     result.loss = outcome.loss;
