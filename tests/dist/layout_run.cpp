@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "compile/compile.h"
 #include "device/cpu/cpu_device.h"
-#include "train/context_cut.h"
+#include "ops/attention/context_rows.h"
 #include "train/gather.h"
 #include "train/optimizer_step.h"
 #include "train/ranks.h"
@@ -73,11 +73,11 @@ std::vector<BatchArrays> arrays_of(const Program& program, const RunSpec& spec, 
 Rows context_part(const Program& program, const RunSpec& spec, const Rows& whole) {
   const Mesh& mesh = program.mesh;
   if (mesh.cp == 1) return whole;
-  const bool zigzag = spec.parallel.cp_mode != ContextMode::ulysses;
+  const ContextRows cut = context_rows_of(name_of_value(spec.parallel.cp_mode));
   Rows part;
   part.counted = whole.counted;
   for (size_t row = 0; row < whole.tokens.size(); row += kLength)
-    for (const auto& [begin, count] : rows_of(kLength, mesh.cp, mesh.cp_index(program.rank), zigzag))
+    for (const auto& [begin, count] : context_rows(kLength, mesh.cp, mesh.cp_index(program.rank), cut))
       for (int64_t t = begin; t < begin + count; ++t) {
         const size_t at = row + static_cast<size_t>(t);
         part.tokens.push_back(whole.tokens[at]);
