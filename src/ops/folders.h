@@ -14,6 +14,7 @@ std::vector<OpEntry> attention_ops();
 std::vector<OpEntry> balance_ops();
 std::vector<OpEntry> cast_ops();
 std::vector<OpEntry> embedding_ops();
+std::vector<OpEntry> experts_ops();
 std::vector<OpEntry> grad_norm_ops();
 std::vector<OpEntry> head_ops();
 std::vector<OpEntry> layernorm_ops();

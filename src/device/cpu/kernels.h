@@ -18,6 +18,8 @@ CpuKernel prepare_cached_attention(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_cast(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_embedding_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_experts(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_experts_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_grad_norm(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_logits(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context);

@@ -25,6 +25,8 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"cast", prepare_cast},
       {"embedding", prepare_embedding},
       {"embedding_grad", prepare_embedding_grad},
+      {"experts", prepare_experts},
+      {"experts_grad", prepare_experts_grad},
       {"grad_norm", prepare_grad_norm},
       {"head_logits", prepare_head_logits},
       {"head_loss", prepare_head_loss},
