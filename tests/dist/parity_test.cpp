@@ -79,5 +79,46 @@ TEST(Parity, EveryAxisAtOnce) {
   expect_parity(kGpt2, {{.tp = 2, .cp = 2, .cp_mode = "ulysses"}});
 }
 
+const RunForm kMixtral{.family = "llama",
+                       .micro = 2,
+                       .lr = 1e-3,
+                       .more =
+                           "[moe]\nexperts = 4\ntop_k = 2\nexpert_ffn = 48\n"
+                           "softmax_order = \"after\"\naux_loss = 0.02\nz_loss = 0.001"};
+const RunForm kDeepseek{
+    .family = "deepseek",
+    .micro = 2,
+    .lr = 1e-3,
+    .more =
+        "[model.mla]\nq_rank = 24\nkv_rank = 16\nnope_dim = 8\nrope_dim = 4\nv_dim = 8\n"
+        "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 24\nshared_ffn = 48\nfirst_dense = 1\n"
+        "score = \"sigmoid\"\ngroups = 4\ntop_groups = 2\nnormalize = true\nscale = 2.5"};
+
+TEST(Parity, ExpertsUnderEveryOtherAxis) {
+  for (const RunForm& form : {kMixtral, kDeepseek})
+    expect_parity(form, {{.replicate = 2},
+                         {.shard = 2, .zero = 3},
+                         {.pp = 2},
+                         {.tp = 2},
+                         {.tp = 2, .sequence = false},
+                         {.tp = 2, .etp = 2},
+                         {.tp = 2, .sequence = false, .etp = 2},
+                         {.cp = 2}});
+}
+
+TEST(Parity, ExpertParallel) {
+  for (const RunForm& form : {kMixtral, kDeepseek}) {
+    for (int64_t zero = 0; zero < 4; ++zero) expect_parity(form, {{.shard = 4, .zero = zero, .ep = 2}});
+    expect_parity(form, {{.shard = 2, .ep = 2},
+                         {.shard = 4, .ep = 4},
+                         {.replicate = 2, .shard = 2, .zero = 2, .ep = 2},
+                         {.shard = 2, .zero = 1, .pp = 2, .ep = 2},
+                         {.shard = 2, .tp = 2, .ep = 2},
+                         {.shard = 2, .tp = 2, .ep = 2, .etp = 2},
+                         {.cp = 2, .ep = 2},
+                         {.shard = 2, .zero = 3, .cp = 2, .ep = 4}});
+  }
+}
+
 }  // namespace
 }  // namespace trireme
