@@ -146,6 +146,7 @@ RunSpec resolve(RawConfig raw, const std::optional<RawModel>& hf) {
   resolve_data(raw);
   resolve_parallel(raw);
   resolve_batch(raw);
+  resolve_block_axes(raw);
   resolve_lr(raw);
   resolve_eval(raw);
   RunSpec spec = settle(raw);

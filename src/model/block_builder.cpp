@@ -5,6 +5,7 @@
 
 #include "ops/activation/activation.h"
 #include "ops/attention/attention.h"
+#include "ops/embedding/embedding.h"
 #include "ops/head/head.h"
 #include "ops/linear/linear.h"
 
@@ -59,7 +60,7 @@ ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelI
   const ValueId tokens = block.batch("tokens", {inputs.batch, inputs.seq_len});
   const ValueId table =
       block.param("embed.weight", {spec.vocab, spec.width}, Init::normal, {ParamRole::vocabulary, {}, 1});
-  return block.op("embedding", {}, {tokens, table}, "embed");
+  return block.op("embedding", pack_attrs(EmbeddingAttrs{}), {tokens, table}, "embed");
 }
 
 ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs) {

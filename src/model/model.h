@@ -6,28 +6,9 @@
 
 #include "config/model.h"
 #include "ir/graph.h"
+#include "ir/param_cut.h"
 
 namespace trireme {
-
-// What a parameter is to the op that reads it: passes decide by it how ranks may share it.
-enum class ParamRole : uint8_t {
-  whole,          // norms, biases of what is summed, small tables
-  column,         // [out,in] or [out]: each output is computed from a row of it
-  row,            // [out,in]: outputs are sums over its columns
-  vocabulary,     // [V,C]: a row per token id
-  expert_column,  // [E,out,in], likewise for each expert
-  expert_row,
-  router_state,  // f32[2,E], no gradient: the balancing bias of the experts, then a row that stays 0. What is
-                 // summed as its gradient is each expert's load, then its dropped tokens
-};
-
-struct ParamUse {
-  ParamRole role = ParamRole::whole;
-  // Columns that belong together: the sizes along `out` of parts that are each cut by themselves (q heads, k
-  // heads, v heads; gate, up). Empty: one part.
-  std::vector<int64_t> parts;
-  int64_t unit = 1;  // what is cut is a multiple of it: a head's size
-};
 
 // A parameter of the whole model. Names, as checkpoints have them: embed.weight, positions.weight,
 // layers.N.attn_norm.weight, layers.N.attn.qkv.weight (rows: q heads, k heads, v heads),

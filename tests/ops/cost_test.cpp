@@ -21,6 +21,7 @@ const std::map<std::string_view, std::string_view>& exceptions() {
       {"mla_qkv_grad", "reads no gradient of padding"},
       {"mla_values", "reads no padding"},
       {"grad_norm", "rewrites some slots of the scalars"},
+      {"slice", "reads only its slice"},
       {"balance", "passes the weights on; the rest is for its gradient"},
       {"zero", "reads nothing"},
   };
