@@ -57,7 +57,9 @@ OpSig signature_of(const OpEntry& op, const OpCase& c, DType dtype) {
   sig.inputs.resize(op.def.inputs.size(), absent_type());
   for (size_t i = 0; i < sig.inputs.size(); ++i) {
     const std::string_view name = op.def.inputs[i].name;
-    const bool statistic = name == "mean" || name == "rstd" || name == "lse";
+    const bool statistic = name == "mean" || name == "rstd" || name == "lse" || name == "state" ||
+                           name == "weights" || name == "scores" || name == "counts" || name == "dweights" ||
+                           name == "dscores";
     if (sig.inputs[i].dtype == DType::f32 && present(sig.inputs[i]) && !statistic)
       sig.inputs[i].dtype = dtype;
   }

@@ -10,6 +10,7 @@
 namespace trireme {
 
 void resolve_model(RawConfig& raw);
+void resolve_moe(RawConfig& raw);  // needs model
 void resolve_run(RawConfig& raw);
 void resolve_data(RawConfig& raw);  // needs model, run
 void resolve_parallel(RawConfig& raw);

@@ -45,6 +45,15 @@ struct ActionTime {
 };
 enum class Timing : uint8_t { off, on };
 
+// An op inside a block that talked to the other ranks of an axis.
+struct AxisCall {
+  size_t action = 0;  // of the timeline
+  std::string_view op;
+  BlockAxis axis = BlockAxis::tp;
+  ActionTime time;
+  int64_t sent_bytes = 0;  // by this rank
+};
+
 class Engine {
  public:
   // All must outlive the engine. EnvError when the arena cannot be had. Where the host cannot address the
@@ -77,6 +86,8 @@ class Engine {
   // By action of the timeline that ran last with Timing::on. Of a comm or p2p action it is when it was at
   // work, waiting for the other ranks included, not when it was handed in.
   std::span<const ActionTime> action_times() const { return times_; }
+  // Likewise.
+  std::span<const AxisCall> axis_calls() const { return axis_calls_; }
 
   // Adds each op's time to `profile` from now on; nullptr stops that. Profiling synchronises after every op.
   void profile_into(Profile* profile) { profile_ = profile; }
@@ -104,11 +115,13 @@ class Engine {
   static size_t queue_of(const Action& action);
   void prepare(const Action& action);
   const AxisComm* axis_of(const Op& op);
-  void start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket, ActionTime* time);
+  void start(const Action& action, size_t index, std::span<const BatchArrays> batches, Ticket& ticket);
   Ticket submit(const Action& action, ActionTime* time);
   void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
-  void run_action(const Action& action);
+  void run_action(const Action& action, size_t index);
+  void note_axis_call(const Op& op, const AxisComm& comm, size_t action, const ActionTime& time,
+                      int64_t sent);
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
@@ -124,6 +137,7 @@ class Engine {
   Profile* profile_ = nullptr;
   Timing timing_ = Timing::off;
   std::vector<ActionTime> times_;
+  std::vector<AxisCall> axis_calls_;
   // The comm stream's, then one per comm group for the p2p stream, so that neither sends, receives nor
   // collectives wait behind each other; null where nothing uses it. Last: they work on the rest.
   std::vector<std::unique_ptr<CommWorker>> queues_;

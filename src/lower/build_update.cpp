@@ -104,7 +104,24 @@ void TimelineBuilder::update(const UpdateRule& rule) {
                       {{"partials", {norms, 0}}, {"scalars", {program_.scalars, 0}}}),
              -1);
   for (size_t g = 0; g < groups_.size(); ++g)
-    if (groups_[g].held) optimizer(g, rule);
+    if (groups_[g].held) groups_[g].domain == Domain::whole ? router_state(g, rule) : optimizer(g, rule);
+}
+
+// The last load of a router's experts takes the place of a first moment.
+void TimelineBuilder::router_state(size_t g, const UpdateRule& rule) {
+  const Reduced& sum = sums_[slot_of_[g]].whole;
+  if (sum.ready.valid()) waits_.push_back(sum.ready);
+  for (const Param& param : program_.params) {
+    if (static_cast<size_t>(param.group.index) != g) continue;
+    const int64_t start = param.offset * size_of(DType::f32);
+    add_action(ActionKind::optimizer,
+               add_unit(group(g).name + "/update", router_state_code(param.shape[1], rule.balance_rate),
+                        {{"load", {sum.at.buffer, sum.at.offset + start}},
+                         {"scalars", {program_.scalars, 0}},
+                         {"state", {group(g).master, start}},
+                         {"last", {group(g).moment1, start}}}),
+               -1);
+  }
 }
 
 void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {

@@ -123,6 +123,7 @@ class TimelineBuilder {
   void gather_sums(CommId comm, const Location& sums, int64_t count);
   void norm_partial(size_t group, const Location& at);
   BufferId group_norms();
+  void router_state(size_t group, const UpdateRule& rule);
   void optimizer(size_t group, const UpdateRule& rule);
 
   const ParamGroup& group(size_t g) const { return program_.groups[g]; }

@@ -14,8 +14,7 @@ namespace trireme {
 
 struct PlaceQuery {
   const Op& op;
-  std::span<const TensorType> inputs;  // as they are now, cut on the axes before this one; absent_type()
-                                       // where there is none
+  std::span<const TensorType> inputs;  // as they lie: cut as `placed` says; absent_type() where there is none
   std::span<const Placement> placed;   // by input, on this axis
   std::vector<bool> params;            // by input: it is a parameter, placed as its role says
   Placement home;                      // of activations between layers: where addends are best summed to

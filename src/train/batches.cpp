@@ -1,6 +1,8 @@
 // Field names to arrays, and the context axis's part of them.
 #include "train/batches.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/attention/context_rows.h"
 
@@ -65,10 +67,12 @@ std::vector<BatchArrays> arrays_of(const Program& program, const StepBatch& rows
 
 MicroBatches micro_batches(const Program& program, const StepBatch& rows, const RunSpec& spec) {
   const Mesh& mesh = program.mesh;
+  const bool told =
+      std::ranges::any_of(program.batch, [](const BatchField& f) { return f.name == "positions"; });
+  const bool apart = mesh.cp > 1 || (told && rows.positions.empty());
   MicroBatches made;
-  if (mesh.cp > 1) made.part = context_part(rows, spec, mesh, program.rank);
-  made.arrays =
-      arrays_of(program, mesh.cp > 1 ? made.part : rows, spec.batch.micro, spec.data.seq_len / mesh.cp);
+  if (apart) made.part = context_part(rows, spec, mesh, program.rank);
+  made.arrays = arrays_of(program, apart ? made.part : rows, spec.batch.micro, spec.data.seq_len / mesh.cp);
   return made;
 }
 

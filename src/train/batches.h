@@ -20,7 +20,7 @@ StepBatch context_part(const StepBatch& rows, const RunSpec& spec, const Mesh& m
 
 struct MicroBatches {
   std::vector<BatchArrays> arrays;  // by micro-batch, by the fields of program.batch
-  StepBatch part;                   // what they point into where sequences are cut over ranks, else empty
+  StepBatch part;  // what they point into where sequences are cut, or positions told, else empty
 };
 
 // Micro-batches of spec.batch.micro sequences for the program's rank. Valid as long as the rows.

@@ -109,8 +109,8 @@ class Trainer {
 
   void trace(const TracedStep& step) {
     const Program& program = mine_.compiled.program;
-    setup_.traces.add(state_.step + 1,
-                      trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
+    setup_.traces.add(state_.step + 1, trace_of(program, *find_timeline(program, "train"), step,
+                                                mine_.engine.action_times(), mine_.engine.axis_calls()));
   }
 
   // A step whose gradient is NaN or Inf changed nothing.

@@ -10,9 +10,11 @@
 
 #include <cmath>
 
+#include "ops/balance/balance.h"
 #include "ops/gradient.h"
 #include "ops/harness/interpret.h"
 #include "ops/harness/variant.h"
+#include "ops/router/router.h"
 
 namespace trireme {
 namespace {
@@ -20,11 +22,16 @@ namespace {
 constexpr double kStep = 1.0 / 64;
 
 bool is_param(std::string_view name) {
-  return name.starts_with("weight") || name == "bias" || name == "table";
+  return (name.starts_with("weight") && name != "weights") || name == "bias" || name == "table" ||
+         name == "state";
 }
+// Outputs that are kept for backward, or are counts.
 bool carries_gradient(const TensorType& type, std::string_view name) {
-  return type.dtype == DType::f32 && name != "mean" && name != "rstd" && name != "lse" && name != "nll";
+  return type.dtype == DType::f32 && name != "mean" && name != "rstd" && name != "lse" && name != "nll" &&
+         name != "counts" && name != "rows" && name != "hidden";
 }
+// Inputs that no loss is differentiated by.
+bool is_constant(std::string_view name) { return name == "state" || name == "counts"; }
 
 // The op's graph, its values' contents, and the backward list.
 struct Problem {
@@ -48,9 +55,9 @@ Op build_op(Problem& p, const OpDef& def, const OpVariant& v) {
   for (size_t i = 0; i < v.reference.inputs.size(); ++i) {
     const TensorType& type = v.reference.inputs[i];
     const std::string name(def.inputs[i].name);
-    const ValueRole role = type.dtype != DType::f32 ? ValueRole::batch
-                           : is_param(name)         ? ValueRole::param
-                                                    : ValueRole::input;
+    const ValueRole role = type.dtype != DType::f32 || name == "counts" ? ValueRole::batch
+                           : is_param(name)                             ? ValueRole::param
+                                                                        : ValueRole::input;
     op.inputs.push_back(present(type) ? add_to(p, {name, type, role, {}},
                                                random_values(v.fills[i], type, "difference/" + name))
                                       : ValueId());
@@ -86,7 +93,7 @@ Problem differentiate(const OpDef& def, const OpVariant& v) {
   for (const ValueId id : op.inputs)
     if (id.valid())
       tape.wants_grad[static_cast<size_t>(id.index)] =
-          p.values[static_cast<size_t>(id.index)].type.dtype == DType::f32;
+          p.values[static_cast<size_t>(id.index)].role != ValueRole::batch;
   GradientBuilder builder(tape, 0);
   def.gradient(builder);
   p.backward = tape.backward;
@@ -100,6 +107,52 @@ struct Loss {
   double value = 0, magnitude = 0;
 };
 
+const Values& operand(const Op& op, size_t i, const std::vector<Values>& contents) {
+  return contents[static_cast<size_t>(op.inputs[i].index)];
+}
+
+// coefficient E sum_e f_e sum_t p_te, per set of counts (ops/balance/balance.h).
+double balance_loss(const Op& op, const std::vector<Values>& contents) {
+  const auto a = unpack_attrs<BalanceAttrs>(op.attrs);
+  const Values &scores = operand(op, 1, contents), &counts = operand(op, 2, contents);
+  const auto E = static_cast<size_t>(a.experts), sets = counts.size() / E, tokens = scores.size() / E;
+  double loss = 0;
+  for (size_t t = 0; t < tokens; ++t) {
+    double sum = 0, weighted = 0;
+    for (size_t e = 0; e < E; ++e) {
+      sum += scores[t * E + e];
+      weighted += scores[t * E + e] * counts[t * sets / tokens * E + e];
+    }
+    loss += weighted / sum;
+  }
+  const double counted = static_cast<double>(a.tokens * a.top_k) / static_cast<double>(sets);
+  return a.coefficient * static_cast<double>(E) * loss / counted;
+}
+
+// z_loss logsumexp(logits)^2 per token.
+double router_z_loss(const Op& op, const std::vector<Values>& contents) {
+  const auto a = unpack_attrs<RouterAttrs>(op.attrs);
+  const Values &x = operand(op, 0, contents), &weight = operand(op, 1, contents);
+  const auto E = static_cast<size_t>(a.experts), width = weight.size() / E;
+  double loss = 0;
+  for (size_t t = 0; t < x.size() / width; ++t) {
+    double sum = 0;
+    for (size_t e = 0; e < E; ++e) {
+      double logit = 0;
+      for (size_t c = 0; c < width; ++c) logit += x[t * width + c] * weight[e * width + c];
+      sum += std::exp(logit);
+    }
+    loss += a.z_loss * std::log(sum) * std::log(sum);
+  }
+  return loss;
+}
+
+// Losses that no output shows: their gradients are added in backward.
+double loss_in_gradient_alone(const Op& op, const std::vector<Values>& contents) {
+  if (op.kind == "balance") return balance_loss(op, contents);
+  return op.kind == "router" ? router_z_loss(op, contents) : 0;
+}
+
 Loss loss_of(const Problem& p) {
   std::vector<Values> contents = p.contents;
   interpret(p.forward, p.values, contents);
@@ -111,6 +164,9 @@ Loss loss_of(const Problem& p) {
       loss.value += term;
       loss.magnitude += std::abs(term);
     }
+  const double hidden = loss_in_gradient_alone(p.forward[0], contents);
+  loss.value += hidden;
+  loss.magnitude += std::abs(hidden);
   if (!p.weighted.empty()) return loss;
   const Op& op = p.forward[0];  // a loss is its own combination: the sum of its parts
   for (const double term : contents[static_cast<size_t>(op.outputs[0].index)]) {
@@ -160,7 +216,9 @@ TEST_P(FiniteDifference, GradientAgrees) {
     interpret(p.forward_for_backward, p.values, contents);
     interpret(p.backward, p.values, contents);
     for (const ValueId id : p.forward[0].inputs) {
-      if (!id.valid() || p.values[static_cast<size_t>(id.index)].type.dtype != DType::f32) continue;
+      if (!id.valid()) continue;
+      const Value& value = p.values[static_cast<size_t>(id.index)];
+      if (value.role == ValueRole::batch || is_constant(value.name)) continue;
       check_input(p, id, contents);
       if (HasFailure()) return;
     }

@@ -28,8 +28,8 @@ Cut cut_heads(const PlaceQuery& query) {
 Cut cut_rows(const PlaceQuery& query) {
   const auto a = unpack_attrs<AttentionAttrs>(query.op.attrs);
   const ContextRows rows = context_rows_of(query.cp_mode);
-  (void)context_rows(query.inputs[0].shape[1], query.ranks, query.rank,
-                     rows);  // throws where they do not divide
+  const int64_t whole = query.inputs[0].shape[1] * query.ranks;
+  (void)context_rows(whole, query.ranks, query.rank, rows);  // throws where they do not divide
   const bool by_heads = rows == ContextRows::contiguous;
   if (by_heads && (a.heads % query.ranks != 0 || a.kv_heads % query.ranks != 0))
     throw std::invalid_argument(

@@ -52,7 +52,7 @@ Cut place(const PlaceQuery& query) {
     return keep_op(query, {at, kReplicate}, at);
   }
   Cut cut = keep_op(query, {kReplicate, shard_of(0)}, kPartial);
-  const int64_t rows = (query.inputs[1].shape[0] + query.ranks - 1) / query.ranks;
+  const int64_t rows = query.inputs[1].shape[0];  // of this rank
   cut.attrs =
       pack_attrs(EmbeddingAttrs{unpack_attrs<EmbeddingAttrs>(query.op.attrs).first + query.rank * rows});
   return cut;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/error.h"
@@ -25,13 +26,15 @@ const std::vector<PackedOperand>& packed_operands() {
                                                   {"head_loss", 1, "forward"},
                                                   {"head_loss_grad", 1, "forward"},
                                                   {"head_loss_grad", 2, "input_grad"},
-                                                  {"head_logits", 1, "forward"}};
+                                                  {"head_logits", 1, "forward"},
+                                                  {"experts", 3, "forward"},
+                                                  {"experts", 4, "forward"},
+                                                  {"experts_grad", 5, "input_grad"},
+                                                  {"experts_grad", 6, "input_grad"}};
   return list;
 }
 
 Attrs pack_use(const std::string& use) { return {{{"use", AttrValue(use)}}}; }
-
-bool is_statistic(std::string_view name) { return name == "mean" || name == "rstd" || name == "lse"; }
 
 OpSig with_outputs(const OpDef& def, OpSig sig) {
   sig.outputs = def.infer(sig.attrs, sig.inputs);
@@ -115,6 +118,12 @@ OpRun collect(const OpSig& sig, const Memory& memory) {
 
 }  // namespace
 
+bool is_always_f32(std::string_view operand) {
+  static constexpr std::array<std::string_view, 9> names = {
+      "mean", "rstd", "lse", "state", "weights", "scores", "counts", "dweights", "dscores"};
+  return std::find(names.begin(), names.end(), operand) != names.end();
+}
+
 bool starts_filled(const OpDef& def, size_t output) {
   using Use = OperandDef::Use;
   const Use use = def.outputs[output].use;
@@ -130,7 +139,7 @@ std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case) {
     v.plain.inputs.resize(def.inputs.size(), absent_type());
     for (size_t i = 0; half && i < v.plain.inputs.size(); ++i) {
       TensorType& type = v.plain.inputs[i];
-      if (type.dtype == DType::f32 && present(type) && !is_statistic(def.inputs[i].name))
+      if (type.dtype == DType::f32 && present(type) && !is_always_f32(def.inputs[i].name))
         type.dtype = DType::bf16;
     }
     v.plain = v.sig = with_outputs(def, v.plain);
@@ -147,7 +156,7 @@ std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case) {
     OpVariant packed = v;
     packed.name += " packed";
     for (const PackedOperand& p : packed_operands())
-      if (p.kind == op_case.kind && v.plain.inputs[p.input].shape.size() == 2)
+      if (p.kind == op_case.kind && v.plain.inputs[p.input].shape.size() >= 2)
         packed.sig.inputs[p.input] =
             op_def("pack").infer(pack_use(p.use), std::span(&v.plain.inputs[p.input], 1))[0];
     if (packed.sig.inputs != v.sig.inputs) variants.push_back(packed);

@@ -2,6 +2,7 @@
 // apart or in place of an input.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/kernel.h"
@@ -19,7 +20,10 @@ struct OpVariant {
   int in_place = -1;             // index into def.in_place, or -1
 };
 
-// In the bf16 form every f32 input becomes bf16 except statistics: inputs named mean, rstd or lse.
+// Operands that are f32 whatever the compute dtype: statistics and what a router says, by name.
+bool is_always_f32(std::string_view operand);
+
+// In the bf16 form every f32 input becomes bf16 except those that always are f32.
 // Products that take packed weights (a table in variant.cpp) come in both forms.
 std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case);
 

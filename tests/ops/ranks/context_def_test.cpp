@@ -100,7 +100,8 @@ TEST(ContextAttention, RefusesWhatDoesNotDivide) {
 // attention of [2,64,qkv] with documents, asked about one axis.
 Cut cut_of(BlockAxis axis, Placement qkv, int64_t ranks, std::string_view mode) {
   Op op{"attention", pack_attrs(kAttrs), {ValueId(0), ValueId(1)}, {ValueId(2), ValueId(3)}};
-  const std::vector<TensorType> inputs = {{DType::f32, {2, 64, qkv_width(kAttrs)}}, {DType::i32, {2, 64}}};
+  const int64_t T = qkv == shard_of(1) ? 64 / ranks : 64;
+  const std::vector<TensorType> inputs = {{DType::f32, {2, T, qkv_width(kAttrs)}}, {DType::i32, {2, T}}};
   const std::vector<Placement> placed = {qkv, qkv == shard_of(1) ? qkv : kReplicate};
   return op_def("attention")
       .place({.op = op,
@@ -157,7 +158,7 @@ TEST(AttentionPlacing, ByRowsOnContextRanks) {
   }
   EXPECT_NE(refusal([] { cut_of(BlockAxis::cp, shard_of(1), 8, "ulysses"); }).find("kv_heads = 4"),
             std::string::npos);
-  EXPECT_NE(refusal([] { cut_of(BlockAxis::cp, shard_of(1), 3, "ring"); }).find("64 rows"),
+  EXPECT_NE(refusal([] { cut_of(BlockAxis::cp, shard_of(1), 3, "ring"); }).find("63 rows"),
             std::string::npos);
 }
 
