@@ -137,6 +137,60 @@ backward.input x.grad = reduce_scatter(dx.3)
 )"));
 }
 
+// The same of what is gathered again for both parts. Attention has no heads to be cut here: each rank runs
+// all.
+TEST(ShardGradient, InTwoPartsHoldsWhatBothReadGathered) {
+  const char* const both = R"(graph both
+  value x: input f32[1,4,12]
+  value att: local f32[1,4,4]
+  value lse: local f32[1,2,4]
+  value up: param f32[6,12]
+  value h: local f32[1,4,6]
+  value down: param f32[4,6]
+  value d: local f32[1,4,4]
+  value y: local f32[1,4,4]
+  op att, lse = attention(x, _) {heads=2, kv_heads=2, head_dim=2, window=0, softcap=0.0, scale=0.0}
+  op h = linear(x, up, _) {in=12, out=6}
+  op d = linear(h, down, _) {in=6, out=4}
+  op y = add(att, d)
+  return y
+end
+)";
+  EXPECT_EQ(gradient(both, {{ParamRole::column, {}, 1}, {ParamRole::row, {}, 1}}, true, BackwardForm::split),
+            whole_text(R"(
+x: input f32[1,2,12] tp=rows
+att: saved f32[1,4,4]
+lse: saved f32[1,2,4]
+h: saved f32[1,4,3] tp=shard(2)
+y: output f32[1,2,4] tp=rows
+y.grad: output_grad f32[1,2,4] tp=rows
+dx: held f32[1,4,4]
+dx.3: held f32[1,4,3]
+down.grad: param_grad f32[4,3] tp=shard(1)
+up.grad: param_grad f32[3,12] tp=shard(0)
+x.grad: input_grad f32[1,2,12]
+x.tp.whole.again: held f32[1,4,12]
+forward x.tp.whole = all_gather(x)
+forward att, lse = attention(x.tp.whole, _)
+forward h = linear(x.tp.whole, up, _)
+forward d = linear(h, down, _)
+forward att.tp.rows = slice(att)
+forward d.tp.rows = reduce_scatter(d)
+forward y = add(att.tp.rows, d.tp.rows)
+backward.input dx = all_gather(y.grad)
+backward.input dx.2 = all_gather(y.grad)
+backward.input dx.3 = linear_grad_input(dx, down)
+backward.weight down.grad, _ = linear_grad_weight(h, dx)
+backward.input dx.4 = linear_grad_input(dx.3, up)
+backward.input x.tp.whole.again = all_gather(x)
+backward.weight up.grad, _ = linear_grad_weight(x.tp.whole.again, dx.3)
+backward.input dqkv = attention_grad(x.tp.whole.again, att, lse, dx.2, _)
+backward.input dx.5 = reduce_scatter(dx.4)
+backward.input dx.6 = slice(dqkv)
+backward.input x.grad = add(dx.5, dx.6)
+)"));
+}
+
 // The gain is read whole by all, who have all rows: its gradient is whole.
 TEST(ShardGradient, OfNormsAndResiduals) {
   EXPECT_EQ(gradient(kAttention, kAttentionUses, false), whole_text(R"(
