@@ -1,7 +1,7 @@
-// The loops of gate_kernels.h, compiled once per instruction set.
+// The loops of cpu_kernels.h, compiled once per instruction set.
 #pragma once
 #include "device/cpu/simd_bf16_math.h"
-#include "ops/experts/gate_kernels.h"
+#include "ops/experts/cpu_kernels.h"
 
 namespace trireme {
 namespace {

@@ -1,8 +1,8 @@
-// The loops of router_kernels.h, compiled once per instruction set. All of them keep a small block of sums in
+// The loops of cpu_kernels.h, compiled once per instruction set. All of them keep a small block of sums in
 // registers; the order of each sum does not depend on the block that it is in.
 #pragma once
 #include "device/cpu/simd.h"
-#include "ops/router/router_kernels.h"
+#include "ops/router/cpu_kernels.h"
 
 namespace trireme {
 namespace {
