@@ -247,7 +247,7 @@ TEST(Pack, ExpertsAreWeightsToo) {
             "forward y, rows, hidden, plan = experts(x, ids, balanced, p.forward, q.forward)\n"
             "backward.input experts.dx, experts.dweights, p.grad, q.grad = experts_grad(y.grad, ids, "
             "balanced, rows, "
-            "hidden, p.input_grad, q.input_grad, _, _, _)\n"
+            "hidden, p.input_grad, q.input_grad, x, _, _)\n"
             "backward.input balance.dscores = balance_grad(scores, counts)\n"
             "backward.input router.dx, r.grad, _ = router_grad(x, r, ids, scores, experts.dweights, "
             "balance.dscores)\n"
