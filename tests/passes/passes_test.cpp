@@ -246,7 +246,7 @@ TEST(Pack, ExpertsAreWeightsToo) {
             "forward balanced = balance(weights, scores, counts)\n"
             "forward y, rows, hidden, plan = experts(x, ids, balanced, p.forward, q.forward)\n"
             "backward.input experts.dx, experts.dweights, p.grad, q.grad = experts_grad(y.grad, ids, "
-            "balanced, rows, "
+            "balanced, _, "
             "hidden, p.input_grad, q.input_grad, x, _, _)\n"
             "backward.input balance.dscores = balance_grad(scores, counts)\n"
             "backward.input router.dx, r.grad, _ = router_grad(x, r, ids, scores, experts.dweights, "
