@@ -56,7 +56,7 @@ void combine(const void* rows, const int32_t* slots, int64_t n, void* to, int64_
   }
 }
 
-GateKernels gate_kernels_here(DType dtype) {
+inline GateKernels gate_kernels_here(DType dtype) {
   if (dtype == DType::bf16) return {gate_forward<bf16>, gate_backward<bf16>, combine<bf16>};
   return {gate_forward<float>, gate_backward<float>, combine<float>};
 }

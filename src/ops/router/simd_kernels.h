@@ -132,7 +132,7 @@ void add_dweight(const RouterProduct& p, int64_t begin, int64_t end, float* dwei
     }
 }
 
-RouterKernels router_kernels_here(DType dtype) {
+inline RouterKernels router_kernels_here(DType dtype) {
   if (dtype == DType::bf16) return {logits<bf16>, dx<bf16>, add_dweight<bf16>};
   return {logits<float>, dx<float>, add_dweight<float>};
 }
