@@ -5,8 +5,8 @@
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/row_product.h"
-#include "ops/experts/exchange.h"
-#include "ops/experts/rows.h"
+#include "ops/experts/cpu_exchange.h"
+#include "ops/experts/cpu_rows.h"
 #include "ops/experts/simd_kernels.h"
 #include "ops/linear/linear.h"
 

@@ -63,8 +63,8 @@ void reference_experts(const OpSig& sig, const Operands& operands) {
 void reference_experts_grad(const OpSig& sig, const Operands& operands) {
   const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
   const int64_t C = s.width, F = s.ffn;
-  const auto *all_dy = operands.in<float>(0), *weights = operands.in<float>(2), *rows = operands.in<float>(3),
-             *hidden = operands.in<float>(4);
+  const auto *all_dy = operands.in<float>(0), *weights = operands.in<float>(2),
+             *hidden = operands.in<float>(4), *x = operands.in<float>(7);
   const auto* ids = operands.in<int32_t>(1);
   auto *dx = operands.out<float>(0), *dweights = operands.out<float>(1);
   for (int64_t i = 0; i < s.tokens * C; ++i) dx[i] = 0;
@@ -90,9 +90,8 @@ void reference_experts_grad(const OpSig& sig, const Operands& operands) {
     for (int64_t h = 0; h < 2 * F; ++h)
       for (int64_t c = 0; c < C; ++c) {
         dx[token * C + c] += dhidden[static_cast<size_t>(h)] * gate_up[h * C + c];
-        dgate_up[h * C + c] += dhidden[static_cast<size_t>(h)] * rows[c];
+        dgate_up[h * C + c] += dhidden[static_cast<size_t>(h)] * x[token * C + c];
       }
-    rows += C;
     hidden += 2 * F;
   }
 }

@@ -70,6 +70,7 @@ ExpertsSpace experts_grad_space(const ExpertsSizes& s, int threads) {
   const int64_t block = block_rows(s);
   space.dgated = carver.take(block * s.gated_bytes());
   space.dhidden = carver.take(block * 2 * s.gated_bytes());
+  if (s.ranks == 1) space.rows = carver.take(block * s.row_bytes());
   if (s.rounds) {
     space.x_slots = carver.take(s.choices() * s.row_bytes());
     space.x_arrived = carver.take(s.room * s.row_bytes());
