@@ -148,8 +148,9 @@ void add_params(Program& program, const Model& model) {
          .decay = param.decay});
 }
 
-UpdateRule update_rule(const OptimizerSpec& optimizer) {
-  return {optimizer.beta1, optimizer.beta2, optimizer.eps, optimizer.weight_decay, optimizer.clip_norm};
+UpdateRule update_rule(const RunSpec& spec) {
+  const OptimizerSpec& o = spec.optimizer;
+  return {o.beta1, o.beta2, o.eps, o.weight_decay, o.clip_norm, spec.model.moe.balance_rate};
 }
 
 // FLOPs per micro-batch and block, by which stages are balanced.
@@ -209,7 +210,7 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   const std::vector<GroupPlan> groups =
       add_groups(program, chains, plan.sharding, plan.map, plan.compute, trains ? Trains::yes : Trains::no);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
-  if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec.optimizer));
+  if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);
 }
 

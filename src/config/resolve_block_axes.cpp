@@ -26,13 +26,20 @@ void require_divides(const RawConfig& raw, const std::string& key, int64_t ranks
     fail_key(raw, key, "does not divide {} = {}; use {}", what, size, divisors_text(all));
 }
 
+bool has_experts(const RawConfig& raw) { return raw.model.moe.experts.value_or(0) > 0; }
+
 void check_tensor(const RawConfig& raw) {
   const int64_t tp = *raw.parallel.tp;
-  const int64_t heads = *raw.model.heads, kv_heads = *raw.model.kv_heads, ffn = *raw.model.ffn;
-  const int64_t all = std::gcd(std::gcd(heads, kv_heads), ffn);
-  require_divides(raw, "parallel.tp", tp, "model.heads", heads, all);
-  require_divides(raw, "parallel.tp", tp, "model.kv_heads", kv_heads, all);
-  require_divides(raw, "parallel.tp", tp, "model.ffn", ffn, all);
+  const RawModel& m = raw.model;
+  const bool moe = has_experts(raw), dense = !moe || *m.moe.first_dense > 0 || *m.moe.every > 1;
+  std::vector<std::pair<std::string_view, int64_t>> sizes = {{"model.heads", *m.heads},
+                                                             {"model.kv_heads", *m.kv_heads}};
+  if (dense) sizes.push_back({"model.ffn", *m.ffn});
+  if (moe && *m.moe.shared_ffn > 0) sizes.push_back({"moe.shared_ffn", *m.moe.shared_ffn});
+  if (moe && *raw.parallel.etp > 1) sizes.push_back({"moe.expert_ffn", *m.moe.expert_ffn});
+  int64_t all = 0;
+  for (const auto& [what, size] : sizes) all = std::gcd(all, size);
+  for (const auto& [what, size] : sizes) require_divides(raw, "parallel.tp", tp, what, size, all);
 }
 
 void check_context(const RawConfig& raw) {
@@ -71,6 +78,10 @@ void check_experts(RawConfig& raw) {
   if (!parallel.etp) parallel.etp = *parallel.tp;
   if (*parallel.etp != 1 && *parallel.etp != *parallel.tp)
     fail_key(raw, "parallel.etp", "must be 1 or parallel.tp = {}", *parallel.tp);
+  if (*parallel.ep == 1) return;
+  if (!has_experts(raw)) fail_key(raw, "parallel.ep", "needs experts; set moe.experts, or parallel.ep = 1");
+  require_divides(raw, "parallel.ep", *parallel.ep, "moe.experts", *raw.model.moe.experts,
+                  *raw.model.moe.experts);
   const int64_t ranks = *parallel.dp_shard * *parallel.cp;
   if (ranks % *parallel.ep != 0)
     fail_key(raw, "parallel.ep",
@@ -81,10 +92,10 @@ void check_experts(RawConfig& raw) {
 }  // namespace
 
 void resolve_block_axes(RawConfig& raw) {
+  check_experts(raw);
   if (*raw.parallel.tp > 1) check_tensor(raw);
   if (*raw.parallel.cp > 1) check_context(raw);
   if (*raw.parallel.tp > 1 && *raw.parallel.sequence) check_sequence(raw);
-  check_experts(raw);
 }
 
 }  // namespace trireme

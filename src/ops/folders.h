@@ -17,6 +17,7 @@ std::vector<OpEntry> cast_ops();
 std::vector<OpEntry> collectives_ops();
 std::vector<OpEntry> embedding_ops();
 std::vector<OpEntry> expert_bias_ops();
+std::vector<OpEntry> experts_ops();
 std::vector<OpEntry> grad_norm_ops();
 std::vector<OpEntry> head_ops();
 std::vector<OpEntry> layernorm_ops();

@@ -23,7 +23,12 @@ constexpr std::array kWeightOperands = {WeightOperand{"linear", 1, "forward"},
                                         WeightOperand{"head_loss", 1, "forward"},
                                         WeightOperand{"head_loss_grad", 1, "forward"},
                                         WeightOperand{"head_loss_grad", 2, "input_grad"},
-                                        WeightOperand{"head_logits", 1, "forward"}};
+                                        WeightOperand{"head_logits", 1, "forward"},
+                                        WeightOperand{"experts", 3, "forward"},
+                                        WeightOperand{"experts", 4, "forward"},
+                                        WeightOperand{"experts_grad", 5, "input_grad"},
+                                        WeightOperand{"experts_grad", 6, "input_grad"},
+                                        WeightOperand{"experts_grad", 9, "forward"}};
 
 class Packer {
  public:
@@ -37,7 +42,7 @@ class Packer {
 
  private:
   void replace(ValueId& operand, std::string_view use) {
-    if (code_.value(operand).role != ValueRole::param) return;
+    if (!operand.valid() || code_.value(operand).role != ValueRole::param) return;
     const auto [it, fresh] = packed_.try_emplace({operand, std::string(use)});
     if (fresh) it->second = pack(operand, use);
     operand = it->second;

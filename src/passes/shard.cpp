@@ -110,13 +110,16 @@ class AxisPass {
   Redistributor redistribute_;
 };
 
+// On the axes that are longer than 1.
 void cut_params(Graph& graph, const std::vector<ParamUse>& uses, const ParamAxes& axes) {
   const std::vector<ValueId> params = values_with(graph.values, ValueRole::param);
   CHECK(params.size() == uses.size(), "{}: {} uses for {} parameters", graph.name, uses.size(),
         params.size());
   for (size_t i = 0; i < params.size(); ++i) {
     Value& param = graph.value(params[i]);
-    param.placements = placements_of(uses[i], axes);
+    const Placements cut = placements_of(uses[i], axes);
+    for (size_t a = 0; a < cut.axes.size(); ++a)
+      if (cut.axes[a] != kReplicate) param.placements.axes[a] = cut.axes[a];
     param.type.shape = cut_param(uses[i], param.type.shape, axes).shape;
   }
 }
@@ -128,8 +131,11 @@ int64_t batch_of(const Graph& graph) {
   return 1;
 }
 
-void cut_tensors(Graph& graph, const ShardPlan& plan, int64_t batch) {
+void cut_tensors(Graph& graph, const std::vector<ParamUse>& uses, const ShardPlan& plan, int64_t batch) {
   const int64_t ranks = plan.params.tp;
+  ParamAxes tp = plan.params;
+  tp.ep = 1;  // done
+  cut_params(graph, uses, tp);
   const Placement home = plan.sequence ? kRows : kReplicate;
   AxisPass pass(graph, {BlockAxis::tp, ranks, plan.params.tp_rank, batch}, home, plan.cp_mode);
   for (const ValueId id : values_with(graph.values, ValueRole::input)) {
@@ -155,7 +161,8 @@ void cut_sequences(Graph& graph, const ShardPlan& plan, int64_t batch) {
 }
 
 // Each rank brings tokens of its own: only the ops that read experts change.
-void cut_experts(Graph& graph, const ShardPlan& plan, int64_t batch) {
+void cut_experts(Graph& graph, const std::vector<ParamUse>& uses, const ShardPlan& plan, int64_t batch) {
+  cut_params(graph, uses, {.ep = plan.params.ep, .ep_rank = plan.params.ep_rank});
   AxisPass(graph, {BlockAxis::ep, plan.params.ep, plan.params.ep_rank, batch}, kReplicate, plan.cp_mode)
       .run();
 }
@@ -165,10 +172,9 @@ void cut_experts(Graph& graph, const ShardPlan& plan, int64_t batch) {
 void shard(Graph& graph, const std::vector<ParamUse>& uses, const ShardPlan& plan) {
   const int64_t batch = batch_of(graph);
   try {
-    cut_params(graph, uses, plan.params);
-    if (plan.params.tp > 1) cut_tensors(graph, plan, batch);
+    if (plan.params.ep > 1) cut_experts(graph, uses, plan, batch);
+    if (plan.params.tp > 1) cut_tensors(graph, uses, plan, batch);
     if (plan.cp > 1) cut_sequences(graph, plan, batch);
-    if (plan.params.ep > 1) cut_experts(graph, plan, batch);
   } catch (const std::invalid_argument& refusal) {
     CHECK(false, "{}: {}", graph.name, refusal.what());
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "train/batches.h"
+#include "train/expert_load.h"
 #include "train/gather.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
@@ -69,6 +70,7 @@ class Trainer {
     result.counted_tokens = counted_tokens(rows);
     result.lr = learning_rate(spec_.lr, spec_.optimizer.lr, state_.step);
     run_program(rows, result);
+    if (spec_.model.moe.experts > 0 && computes()) result.experts = expert_load(link_, mine_.engine);
     ++state_.step;
     state_.data_position += spec_.batch.sequences;
     state_.tokens_seen += tokens_per_step(spec_);

@@ -2,39 +2,19 @@
 // of ten steps, and the weights after three, against one rank.
 #include <gtest/gtest.h>
 
-#include "dist/layout_run.h"
+#include "dist/parity_forms.h"
 
 namespace trireme {
 namespace {
 
-using test::expect_close;
-using test::expect_close_weights;
-using test::Layout;
-using test::name_of;
-using test::run_layout;
+using test::expect_parity;
 using test::RunForm;
-using test::Trace;
 
-// AdamW moves a weight by lr whatever the size of its gradient, so noise in one near zero is seen times lr.
-const RunForm kGpt2{.family = "gpt2", .micro = 2, .lr = 1e-3};
-const RunForm kLlama{.family = "llama", .micro = 2, .lr = 1e-3};
-
-void expect_parity(const RunForm& form, const std::vector<Layout>& layouts) {
-  SCOPED_TRACE(form.family);
-  const Layout alone{.lanes = 1};
-  const Trace one = run_layout(form, alone), three = run_layout(form, alone, {0, 3, {}});
-  ASSERT_EQ(one.loss.size(), 10u);
-  EXPECT_LT(one.loss.back(), one.loss.front()) << "it learns";
-  for (Layout layout : layouts) {
-    layout.lanes = layout.replicate * layout.shard;
-    SCOPED_TRACE(name_of(layout));
-    expect_close(run_layout(form, layout), one);
-    expect_close_weights(run_layout(form, layout, {0, 3, {}}), three);
-  }
-}
+const RunForm kGpt2 = test::gpt2_form(), kLlama = test::llama_form(), kMixtral = test::mixtral_form(),
+              kDeepseek = test::deepseek_form();
 
 TEST(Parity, TensorParallel) {
-  const std::vector<Layout> layouts = {{.tp = 2}, {.tp = 2, .sequence = false}};
+  const std::vector<test::Layout> layouts = {{.tp = 2}, {.tp = 2, .sequence = false}};
   expect_parity(kGpt2, layouts);
   expect_parity(kLlama, layouts);
   expect_parity(kGpt2, {{.tp = 4}, {.tp = 4, .sequence = false}});
@@ -77,6 +57,32 @@ TEST(Parity, EveryAxisAtOnce) {
         {{.replicate = 2, .shard = 1, .pp = 2, .tp = 2, .sequence = false, .cp = 2, .cp_mode = mode}});
   }
   expect_parity(kGpt2, {{.tp = 2, .cp = 2, .cp_mode = "ulysses"}});
+}
+
+TEST(Parity, ExpertsUnderEveryOtherAxis) {
+  for (const RunForm& form : {kMixtral, kDeepseek})
+    expect_parity(form, {{.replicate = 2},
+                         {.shard = 2, .zero = 3},
+                         {.pp = 2},
+                         {.tp = 2},
+                         {.tp = 2, .sequence = false},
+                         {.tp = 2, .etp = 2},
+                         {.tp = 2, .sequence = false, .etp = 2},
+                         {.cp = 2}});
+}
+
+TEST(Parity, ExpertParallel) {
+  for (const RunForm& form : {kMixtral, kDeepseek}) {
+    for (int64_t zero = 0; zero < 4; ++zero) expect_parity(form, {{.shard = 4, .zero = zero, .ep = 2}});
+    expect_parity(form, {{.shard = 2, .ep = 2},
+                         {.shard = 4, .ep = 4},
+                         {.replicate = 2, .shard = 2, .zero = 2, .ep = 2},
+                         {.shard = 2, .zero = 1, .pp = 2, .ep = 2},
+                         {.shard = 2, .tp = 2, .ep = 2},
+                         {.shard = 2, .tp = 2, .ep = 2, .etp = 2},
+                         {.cp = 2, .ep = 2},
+                         {.shard = 2, .zero = 3, .cp = 2, .ep = 4}});
+  }
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"embedding", prepare_embedding},
       {"embedding_grad", prepare_embedding_grad},
       {"expert_bias", prepare_expert_bias},
+      {"experts", prepare_experts},
+      {"experts_grad", prepare_experts_grad},
       {"gather_attention", prepare_gather_attention},
       {"gather_attention_grad", prepare_gather_attention_grad},
       {"grad_norm", prepare_grad_norm},

@@ -10,13 +10,10 @@
 #include "ops/linear/linear.h"
 
 namespace trireme {
-namespace {
 
 bool on_tiles(DType dtype, const CpuContext& context) {
   return dtype == DType::bf16 && context.isa == CpuIsa::amx;
 }
-
-}  // namespace
 
 WeightPacker::WeightPacker(const WeightSpec& weight, const CpuContext& context)
     : weight_(weight), threads_(context.threads), tiles_(on_tiles(weight.dtype, context)) {

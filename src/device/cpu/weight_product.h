@@ -14,6 +14,9 @@ namespace trireme {
 // W[out,in] is read by rows (y = x W^T) or by columns (dx = dy W).
 enum class WeightUse : uint8_t { forward, input_grad };
 
+// Whether products run on own tiles, which take any number of rows.
+bool on_tiles(DType dtype, const CpuContext& context);
+
 struct WeightSpec {
   int64_t out = 0, in = 0;
   DType dtype = DType::f32;

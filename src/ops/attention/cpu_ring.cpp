@@ -21,10 +21,10 @@ class Ring {
 
   // Begins to send `from` on and to receive `to`.
   void pass(const void* from, void* to, int64_t bytes, const char* what) {
-    ticket_ = comm_->queue->submit([this, from, to, bytes, what] {
-      const Send send{from, bytes, next_};
-      const Recv recv{to, bytes, last_};
-      comm_->ranks->exchange({&send, 1}, {&recv, 1}, what);
+    const Send send{from, bytes, next_};
+    const Recv recv{to, bytes, last_};
+    ticket_ = comm_->queue->submit([ranks = comm_->ranks, send, recv, what] {
+      ranks->exchange({&send, 1}, {&recv, 1}, what);
     });
   }
   // Until all that has been begun is done.

@@ -45,11 +45,17 @@ std::shared_ptr<WeightProduct> make_product(const OpSig& sig, WeightUse use, con
 
 CpuKernel prepare_pack(const OpSig& sig, const CpuContext& context) {
   const TensorType& weight = sig.inputs[0];
+  const size_t dims = weight.shape.size();
   const bool forward = unpack_attrs<PackAttrs>(sig.attrs).use == "forward";
-  const WeightSpec spec{weight.shape[0], weight.shape[1], weight.dtype,
+  const WeightSpec spec{weight.shape[dims - 2], weight.shape[dims - 1], weight.dtype,
                         forward ? WeightUse::forward : WeightUse::input_grad};
   const auto packer = std::make_shared<WeightPacker>(spec, context);
-  return [packer](const Operands& operands) { packer->run(operands.inputs[0], operands.outputs[0]); };
+  const int64_t weights = dims == 3 ? weight.shape[0] : 1;
+  const int64_t plain_bytes = bytes_of(weight) / weights, packed_bytes = bytes_of(sig.outputs[0]) / weights;
+  return [=](const Operands& operands) {
+    for (int64_t w = 0; w < weights; ++w)
+      packer->run(operands.in<std::byte>(0) + w * plain_bytes, operands.out<std::byte>(0) + w * packed_bytes);
+  };
 }
 
 CpuKernel prepare_linear(const OpSig& sig, const CpuContext& context) {

@@ -23,6 +23,18 @@ int64_t weight_gradient_scratch_bytes(int64_t rows, int64_t in, DType dtype, int
   return product_scratch_bytes(block, threads) + packed_count(in, block, "forward") * size_of(dtype);
 }
 
+int64_t row_product_scratch_bytes(int64_t k, int64_t n, DType dtype, int threads) {
+  return product_scratch_bytes(k, threads) + (kRowBlock * (k + n) * size_of(dtype) + 63) / 64 * 64;
+}
+
+int64_t row_gradient_scratch_bytes(int64_t rows, int64_t out, int64_t in, DType dtype, int threads) {
+  const int64_t whole =
+      product_scratch_bytes(rows, threads) + packed_count(in, rows, "forward") * size_of(dtype);
+  const int64_t blocks = weight_gradient_scratch_bytes(kGradientRowBlock, in, dtype, threads) +
+                         (kGradientRowBlock * (out + in) * size_of(dtype) + 63) / 64 * 64;
+  return std::max(whole, blocks);
+}
+
 bool is_weight(const TensorType& weight, const LinearAttrs& attrs, const std::string& use) {
   if (is_packed(weight)) return weight.shape[0] == packed_count(attrs.out, attrs.in, use);
   return weight.shape == Shape{attrs.out, attrs.in};
@@ -44,10 +56,12 @@ TensorType with_width(TensorType type, int64_t width) {
 std::vector<TensorType> infer_pack(const Attrs& attrs, std::span<const TensorType> inputs) {
   const auto use = unpack_attrs<PackAttrs>(attrs).use;
   const TensorType& weight = inputs[0];
-  expect_types(weight.shape.size() == 2 && is_compute(weight.dtype), "pack", "the weight must be [O,I]",
-               inputs);
+  const size_t dims = weight.shape.size();
+  expect_types((dims == 2 || dims == 3) && is_compute(weight.dtype), "pack",
+               "the weight must be [O,I] or [E,O,I]", inputs);
   expect_types(use == "forward" || use == "input_grad", "pack", "use must be forward or input_grad", inputs);
-  return {{weight.dtype, {packed_count(weight.shape[0], weight.shape[1], use)}}};
+  const int64_t each = packed_count(weight.shape[dims - 2], weight.shape[dims - 1], use);
+  return {{weight.dtype, {dims == 3 ? weight.shape[0] * each : each}}};
 }
 
 std::vector<TensorType> infer_linear(const Attrs& attrs, std::span<const TensorType> inputs) {

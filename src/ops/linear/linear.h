@@ -1,5 +1,5 @@
 // Products with a weight W[O,I]: linear (y = x W^T + b), the two parts of its gradient, and pack, which lays
-// a weight out for them once per step.
+// a weight out for them once per step; of experts' weights [E,O,I], one after another.
 #pragma once
 #include <string>
 #include <vector>
@@ -51,6 +51,14 @@ inline bool is_packed(const TensorType& weight) { return weight.shape.size() == 
 
 // The same of a weight gradient, with a block of x laid out for the product.
 int64_t weight_gradient_scratch_bytes(int64_t rows, int64_t in, DType dtype, int threads);
+
+// Products whose number of rows is known only when they run go in blocks of so many and a padded rest, where
+// there is no kernel for any number (device/cpu/row_product.h).
+inline constexpr int64_t kRowBlock = 128, kGradientRowBlock = 256;
+// Upper bounds of their scratch, in bytes: of rows times a weight with inner dim k and n outputs, and of a
+// weight's gradient over at most `rows` rows.
+int64_t row_product_scratch_bytes(int64_t k, int64_t n, DType dtype, int threads);
+int64_t row_gradient_scratch_bytes(int64_t rows, int64_t out, int64_t in, DType dtype, int threads);
 
 // Weight gradients are summed over this many rows of x at a time.
 inline constexpr int64_t kWeightGradRows = 1024;

@@ -1,4 +1,4 @@
-// The oracle of the linear ops. Its packed form is the plain weight followed by zeros.
+// The oracle of the linear ops. Its packed form is each plain weight followed by zeros.
 #include <algorithm>
 
 #include "ops/linear/linear.h"
@@ -6,11 +6,15 @@
 namespace trireme {
 
 void reference_pack(const OpSig& sig, const Operands& operands) {
-  const int64_t plain = count(sig.inputs[0].shape), packed = count(sig.outputs[0].shape);
+  const Shape& shape = sig.inputs[0].shape;
+  const int64_t weights = shape.size() == 3 ? shape[0] : 1;
+  const int64_t plain = count(shape) / weights, packed = count(sig.outputs[0].shape) / weights;
   const auto* weight = operands.in<float>(0);
   auto* out = operands.out<float>(0);
-  std::copy(weight, weight + plain, out);
-  std::fill(out + plain, out + packed, 0.0f);
+  for (int64_t w = 0; w < weights; ++w, weight += plain, out += packed) {
+    std::copy(weight, weight + plain, out);
+    std::fill(out + plain, out + packed, 0.0f);
+  }
 }
 
 // y[n,o] = sum_i x[n,i] w[o,i] + b[o]

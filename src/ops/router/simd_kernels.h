@@ -1,8 +1,8 @@
-// The loops of router_kernels.h, compiled once per instruction set. All of them keep a small block of sums in
+// The loops of cpu_kernels.h, compiled once per instruction set. All of them keep a small block of sums in
 // registers; the order of each sum does not depend on the block that it is in.
 #pragma once
 #include "device/cpu/simd.h"
-#include "ops/router/router_kernels.h"
+#include "ops/router/cpu_kernels.h"
 
 namespace trireme {
 namespace {
@@ -132,7 +132,7 @@ void add_dweight(const RouterProduct& p, int64_t begin, int64_t end, float* dwei
     }
 }
 
-RouterKernels router_kernels_here(DType dtype) {
+inline RouterKernels router_kernels_here(DType dtype) {
   if (dtype == DType::bf16) return {logits<bf16>, dx<bf16>, add_dweight<bf16>};
   return {logits<float>, dx<float>, add_dweight<float>};
 }

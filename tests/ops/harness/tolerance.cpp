@@ -8,7 +8,7 @@
 
 namespace trireme {
 
-Tolerance tolerance_of(DType output, bool half, int64_t reduction) {
+Tolerance tolerance_of(DType output, bool half, int64_t reduction, int roundings) {
   const double u32 = std::ldexp(1.0, -24), u16 = std::ldexp(1.0, -8);
   const double sum = u32 * std::sqrt(static_cast<double>(std::max<int64_t>(1, reduction)));
   Tolerance t{4 * u32, 4 * u32 + 4 * sum, 4 * u32 + 2 * sum};
@@ -17,8 +17,8 @@ Tolerance tolerance_of(DType output, bool half, int64_t reduction) {
     t.rms += u16;
   }
   if (half && reduction > 1) {
-    t.of_largest += u16;
-    t.rms += u16;
+    t.of_largest += roundings * u16;
+    t.rms += roundings * u16;
   }
   return t;
 }

@@ -19,8 +19,8 @@ struct Tolerance {
 //   sides err, and the functions inside (exp, 1/sqrt, ...) are right to 4 u.
 // * A bf16 output is rounded once more: u16 of the element.
 // * In the bf16 form, sums may take operands that were rounded to bf16 in between (the weights of
-//   attention, the gradient of logits): u16 of the typical size.
-Tolerance tolerance_of(DType output, bool half, int64_t reduction);
+//   attention, the gradient of logits): u16 of the typical size, `roundings` times.
+Tolerance tolerance_of(DType output, bool half, int64_t reduction, int roundings = 1);
 
 // "" when all of `got` is within; else the worst element.
 std::string compare(const Values& got, const Values& want, const Tolerance& tolerance);

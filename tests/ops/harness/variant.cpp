@@ -26,7 +26,11 @@ const std::vector<PackedOperand>& packed_operands() {
                                                   {"head_loss", 1, "forward"},
                                                   {"head_loss_grad", 1, "forward"},
                                                   {"head_loss_grad", 2, "input_grad"},
-                                                  {"head_logits", 1, "forward"}};
+                                                  {"head_logits", 1, "forward"},
+                                                  {"experts", 3, "forward"},
+                                                  {"experts", 4, "forward"},
+                                                  {"experts_grad", 5, "input_grad"},
+                                                  {"experts_grad", 6, "input_grad"}};
   return list;
 }
 
@@ -152,7 +156,7 @@ std::vector<OpVariant> variants_of(const OpDef& def, const OpCase& op_case) {
     OpVariant packed = v;
     packed.name += " packed";
     for (const PackedOperand& p : packed_operands())
-      if (p.kind == op_case.kind && v.plain.inputs[p.input].shape.size() == 2)
+      if (p.kind == op_case.kind && v.plain.inputs[p.input].shape.size() >= 2)
         packed.sig.inputs[p.input] =
             op_def("pack").infer(pack_use(p.use), std::span(&v.plain.inputs[p.input], 1))[0];
     if (packed.sig.inputs != v.sig.inputs) variants.push_back(packed);
