@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/overrides.h"
+#include "compile/comm_report.h"
 #include "compile/memory_report.h"
 #include "compile/pipeline.h"
 #include "compile/timeline_text.h"
@@ -59,6 +60,7 @@ int run(const Options& options) {
   std::vector<int64_t> arenas;
   if (options.purpose == "training") arenas = prove_pipeline(spec, compile_options(options, spec), program);
   if (options.print == "program") std::fputs(to_text(program).c_str(), stdout);
+  if (options.print == "comm") std::fputs(comm_text(program).c_str(), stdout);
   if (options.print == "timeline") {
     if (options.purpose == "training") std::fputs(pipeline_text(make_pipeline(spec)).c_str(), stdout);
     std::fputs(timelines_text(program).c_str(), stdout);
@@ -79,9 +81,11 @@ void add_compile(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("CONFIG", options->config, "TOML file")->required();
   command->add_option("--rank", options->rank, "whose program")->capture_default_str()->check(at_least(0));
-  command->add_option("--print", options->print, "graph | code (after every pass), timeline, memory, program")
+  command
+      ->add_option("--print", options->print,
+                   "graph | code (after every pass), timeline, comm, memory, program")
       ->capture_default_str()
-      ->check(CLI::IsMember({"graph", "code", "timeline", "memory", "program"}));
+      ->check(CLI::IsMember({"graph", "code", "timeline", "comm", "memory", "program"}));
   command->add_option("--for", options->purpose, "training, evaluation or generation")
       ->capture_default_str()
       ->check(CLI::IsMember({"training", "evaluation", "generation"}));

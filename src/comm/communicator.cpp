@@ -14,6 +14,7 @@ void Communicator::all_reduce(void* data, int64_t count, DType dtype, std::strin
   check_summable(dtype);
   const int64_t element_bytes = size_of(dtype);
   const Pieces pieces = cut(count, size(), kCacheLineBytes / element_bytes);
+  count_sent(2 * (size() - 1) * count / size() * element_bytes);
   std::byte* own = static_cast<std::byte*>(data) + pieces.begin(rank()) * element_bytes;
   reduce_pieces(data, own, pieces, dtype, what);
   const Pieces bytes{.count = count * element_bytes, .length = pieces.length * element_bytes};
@@ -23,16 +24,31 @@ void Communicator::all_reduce(void* data, int64_t count, DType dtype, std::strin
 void Communicator::reduce_scatter(const void* from, void* to, int64_t count, DType dtype,
                                   std::string_view what) {
   check_summable(dtype);
+  count_sent((size() - 1) * count * size_of(dtype));
   reduce_pieces(from, to, {.count = count * size(), .length = count}, dtype, what);
 }
 
 void Communicator::all_gather(const void* from, void* to, int64_t bytes, std::string_view what) {
+  count_sent((size() - 1) * bytes);
   gather_pieces(from, to, {.count = bytes * size(), .length = bytes}, what);
 }
 
 void Communicator::all_to_all(const void* from, void* to, int64_t bytes, std::string_view what) {
   const std::vector<int64_t> parts(static_cast<size_t>(size()), bytes);
   all_to_all({.from = from, .from_bytes = parts, .to = to, .to_bytes = parts}, what);
+}
+
+void Communicator::all_to_all(const AllToAll& parts, std::string_view what) {
+  int64_t bytes = 0;
+  for (size_t r = 0; r < parts.from_bytes.size(); ++r)
+    if (static_cast<int>(r) != rank()) bytes += parts.from_bytes[r];
+  count_sent(bytes);
+  exchange_parts(parts, what);
+}
+
+void Communicator::exchange(std::span<const Send> sends, std::span<const Recv> recvs, std::string_view what) {
+  for (const Send& send : sends) count_sent(send.bytes);
+  exchange_messages(sends, recvs, what);
 }
 
 void Communicator::send(const void* from, int64_t bytes, int to, std::string_view what) {

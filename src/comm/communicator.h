@@ -10,6 +10,7 @@
 // `what` names the work in failure messages ("gradients of block 3"). Every call throws PeerFailed when a
 // member fails or does not come in time; the communicator, and its world, are of no further use then.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -72,23 +73,33 @@ class Communicator {
   void all_gather(const void* from, void* to, int64_t bytes, std::string_view what);
   // Part r of `from` (`bytes` each) goes to rank r, as part rank() of its `to`. The buffers do not overlap.
   void all_to_all(const void* from, void* to, int64_t bytes, std::string_view what);
-  virtual void all_to_all(const AllToAll& parts, std::string_view what) = 0;
+  void all_to_all(const AllToAll& parts, std::string_view what);
   virtual void broadcast(void* data, int64_t bytes, int root, std::string_view what) = 0;
 
   // All of them at once, at most one per peer and direction; two ranks that send to each other within
   // one exchange do not wait in a circle. Single ones may: send() may return only when it was received.
-  virtual void exchange(std::span<const Send> sends, std::span<const Recv> recvs, std::string_view what) = 0;
+  void exchange(std::span<const Send> sends, std::span<const Recv> recvs, std::string_view what);
   void send(const void* from, int64_t bytes, int to, std::string_view what);
   void recv(void* to, int64_t bytes, int from, std::string_view what);
 
   virtual void barrier(std::string_view what) = 0;
 
+  // Bytes that this rank has sent to others in the calls so far, broadcasts and barriers left out: what the
+  // calls need, as a ring would move them, whatever the backend does.
+  int64_t sent_bytes() const { return sent_bytes_.load(std::memory_order_relaxed); }
+
  private:
+  virtual void exchange_parts(const AllToAll& parts, std::string_view what) = 0;
+  virtual void exchange_messages(std::span<const Send> sends, std::span<const Recv> recvs,
+                                 std::string_view what) = 0;
   // `to` becomes the sum over ranks of `from`'s own piece; elements.
   virtual void reduce_pieces(const void* from, void* to, const Pieces& pieces, DType dtype,
                              std::string_view what) = 0;
   // Piece r of `to` becomes rank r's `from`; bytes.
   virtual void gather_pieces(const void* from, void* to, const Pieces& pieces, std::string_view what) = 0;
+  void count_sent(int64_t bytes) { sent_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+
+  std::atomic<int64_t> sent_bytes_ = 0;
 };
 
 }  // namespace trireme

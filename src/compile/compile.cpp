@@ -18,6 +18,8 @@
 #include "passes/fuse.h"
 #include "passes/pack.h"
 #include "passes/precision.h"
+#include "passes/regather.h"
+#include "passes/shard.h"
 #include "passes/verify.h"
 #include "schedule/placement.h"
 
@@ -40,10 +42,46 @@ struct Derivation {
   bool backward = false;  // the forward alone, for evaluation and generation
   BackwardForm form = BackwardForm::whole;
   TableReads tables = TableReads::master;
+  bool cuts = false;  // over the ranks of the block axes
+  ShardPlan shard;
 };
 
-Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& options, const Derivation& how) {
+ParamAxes param_axes(const Mesh& mesh, int32_t rank) {
+  return {.tp = mesh.tp,
+          .tp_rank = mesh.tp_index(rank),
+          .ep = mesh.ep,
+          .ep_rank = mesh.ep_index(rank),
+          .etp = mesh.etp};
+}
+
+void cut_blocks(Derivation& how, const RunSpec& spec, const Program& program) {
+  const Mesh& mesh = program.mesh;
+  how.cuts = mesh.tp > 1 || mesh.cp > 1 || mesh.ep > 1;
+  how.shard = {.params = param_axes(mesh, program.rank),
+               .cp = mesh.cp,
+               .cp_rank = mesh.cp_index(program.rank),
+               .cp_mode = std::string(name_of_value(spec.parallel.cp_mode)),
+               .sequence = mesh.tp > 1 && spec.parallel.sequence};
+}
+
+// What a graph's parameters are, in the order of its values: those of a block that has it.
+std::vector<ParamUse> uses_of(const Model& model, size_t graph) {
+  std::vector<ParamUse> uses;
+  for (const ModelBlock& block : model.blocks) {
+    if (static_cast<size_t>(block.graph) != graph) continue;
+    for (const int32_t param : block.params) uses.push_back(model.params[static_cast<size_t>(param)].use);
+    return uses;
+  }
+  return uses;
+}
+
+Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec& spec,
+                   const CompileOptions& options, const Derivation& how) {
   passed(options, "model", graph);
+  if (how.cuts) {
+    shard(graph, uses, how.shard);
+    passed(options, "shard", graph);
+  }
   if (options.purpose == Purpose::generation) {
     add_kv_cache(graph, options.generation_context);
     passed(options, "decode", graph);
@@ -52,8 +90,13 @@ Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& optio
   passed(options, "precision", graph);
   fuse_add_norm(graph);
   passed(options, "fuse", graph);
-  Code code = how.backward ? autodiff(graph, how.form) : forward_only(graph);
+  const AxisAttrs tp{"tp", how.shard.params.tp, how.shard.params.tp_rank};
+  Code code = how.backward ? autodiff(graph, how.form, tp) : forward_only(graph);
   passed(options, "autodiff", code);
+  if (how.backward && how.cuts) {
+    regather(code, how.form);
+    passed(options, "regather", code);
+  }
   pack_weights(code);
   passed(options, "pack", code);
   return code;
@@ -63,9 +106,9 @@ Code compile_block(Graph graph, const RunSpec& spec, const CompileOptions& optio
 Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, const CompileOptions& options,
                     const Derivation& how) {
   std::vector<CodeId> codes;
-  for (const Graph& graph : model.graphs) {
+  for (size_t g = 0; g < model.graphs.size(); ++g) {
     codes.push_back(CodeId(static_cast<int64_t>(program.codes.size())));
-    program.codes.push_back(compile_block(graph, spec, options, how));
+    program.codes.push_back(compile_block(model.graphs[g], uses_of(model, g), spec, options, how));
     program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads, how.form));
   }
   Chain chain;
@@ -78,7 +121,7 @@ Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, c
 }
 
 void add_batch_fields(Program& program, const ModelInputs& inputs) {
-  const TensorType per_token{DType::i32, {inputs.batch, inputs.seq_len}};
+  const TensorType per_token{DType::i32, {inputs.batch, inputs.seq_len / program.mesh.cp}};
   const auto add = [&](const char* name, const TensorType& type) {
     program.batch.push_back({name, type, program.batch_bytes});
     program.batch_bytes += (bytes_of(type) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -90,13 +133,24 @@ void add_batch_fields(Program& program, const ModelInputs& inputs) {
   if (inputs.head == HeadResult::logits) add("length", {DType::i32, {1}});
 }
 
-void add_params(Program& program, const Model& model) {
-  for (const ParamSpec& param : model.params)
-    program.params.push_back({param.name, param.shape, GroupId(), 0, param.decay});
+// Whether a row's place in its rank's part of a sequence is not its position.
+bool loses_positions(const RunSpec& spec, const Mesh& mesh) {
+  return mesh.cp > 1 || (mesh.tp > 1 && spec.parallel.sequence && spec.model.family == Family::gpt2);
 }
 
-UpdateRule update_rule(const OptimizerSpec& optimizer) {
-  return {optimizer.beta1, optimizer.beta2, optimizer.eps, optimizer.weight_decay, optimizer.clip_norm};
+void add_params(Program& program, const Model& model) {
+  for (const ParamSpec& param : model.params)
+    program.params.push_back(
+        {.name = param.name,
+         .shape = param.shape,
+         .role = param.use.role,
+         .cut = cut_param(param.use, param.shape, param_axes(program.mesh, program.rank)),
+         .decay = param.decay});
+}
+
+UpdateRule update_rule(const RunSpec& spec) {
+  const OptimizerSpec& o = spec.optimizer;
+  return {o.beta1, o.beta2, o.eps, o.weight_decay, o.clip_norm, spec.model.moe.balance_rate};
 }
 
 // FLOPs per micro-batch and block, by which stages are balanced.
@@ -117,7 +171,7 @@ std::vector<double> costs_of(const Program& program, const Chain& chain) {
 StageMap map_stages(const Program& program, const Chain& chain, const RunSpec& spec,
                     const StagePlacement& placement) {
   return {placement, cut_stages(costs_of(program, chain), placement.stages(), spec.parallel.stages),
-          program.rank / program.mesh.data_parallel()};
+          program.mesh.stage_rank(program.rank)};
 }
 
 // Blocks that have a parameter in common with an earlier one.
@@ -142,17 +196,21 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   plan.compute = compute_dtype(spec);
   plan.form = schedule.split_backward ? BackwardForm::split : BackwardForm::whole;
   plan.sharding = sharding_of(spec, program.mesh, program.rank);
-  const TableReads tables = plan.sharding.shards == 1 ? TableReads::master : TableReads::copy;
+  Derivation how;
+  how.tables = plan.sharding.cuts() ? TableReads::copy : TableReads::master;
+  cut_blocks(how, spec, program);
   std::vector<Chain> chains;
-  if (trains) chains.push_back(compile_chain(program, out.model, spec, options, {true, plan.form, tables}));
-  if (evals > 0)
-    chains.push_back(compile_chain(program, out.model, spec, options, {false, BackwardForm::whole, tables}));
+  Derivation training = how;
+  training.backward = true;
+  training.form = plan.form;
+  if (trains) chains.push_back(compile_chain(program, out.model, spec, options, training));
+  if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, how));
   plan.map = trains ? map_stages(program, chains.front(), spec, schedule.placement)
                     : one_stage(chains.front().size());
   const std::vector<GroupPlan> groups =
       add_groups(program, chains, plan.sharding, plan.map, plan.compute, trains ? Trains::yes : Trains::no);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
-  if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec.optimizer));
+  if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);
 }
 
@@ -173,6 +231,17 @@ void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions
 
 }  // namespace
 
+Mesh mesh_of(const RunSpec& spec) {
+  const ParallelSpec& p = spec.parallel;
+  return {.pp = static_cast<int32_t>(p.pp),
+          .dp_replicate = static_cast<int32_t>(p.dp_replicate),
+          .dp_shard = static_cast<int32_t>(p.dp_shard),
+          .cp = static_cast<int32_t>(p.cp),
+          .tp = static_cast<int32_t>(p.tp),
+          .ep = static_cast<int32_t>(p.ep),
+          .etp = p.tp > 1 ? static_cast<int32_t>(p.etp) : 1};
+}
+
 Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   CompileOptions options = requested;
   if (options.generation_context == 0) options.generation_context = spec.model.context;
@@ -180,9 +249,7 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
   out.program.name = spec.run.name;
   out.program.threads = options.threads;
   if (options.purpose == Purpose::training) {
-    out.program.mesh = {.pp = static_cast<int32_t>(spec.parallel.pp),
-                        .dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
-                        .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)};
+    out.program.mesh = mesh_of(spec);
     out.program.rank = options.rank;
   }
   CHECK(options.rank >= 0 && options.rank < out.program.mesh.ranks(), "rank {} of {}", options.rank,
@@ -196,7 +263,7 @@ Compiled compile(const RunSpec& spec, const CompileOptions& requested) {
     const bool documents = spec.data.packing == Packing::document;
     inputs = {.batch = spec.batch.micro,
               .seq_len = spec.data.seq_len,
-              .positions = documents,
+              .positions = documents || loses_positions(spec, out.program.mesh),
               .doc_start = documents};
   }
   out.model = build_model(spec.model, inputs);
@@ -219,7 +286,7 @@ std::vector<int64_t> prove_pipeline(const RunSpec& spec, const CompileOptions& r
   std::vector<Program> programs;
   std::vector<int64_t> arenas;
   for (int32_t stage_rank = 0; stage_rank < mine.mesh.pp; ++stage_rank) {
-    options.rank = stage_rank * mine.mesh.data_parallel() + mine.mesh.data_parallel_index(mine.rank);
+    options.rank = stage_rank * mine.mesh.ranks_per_stage() + mine.rank % mine.mesh.ranks_per_stage();
     programs.push_back(options.rank == mine.rank ? mine : compile(spec, options).program);
     arenas.push_back(programs.back().memory.arena_bytes);
   }

@@ -37,6 +37,9 @@ struct Compiled {
   Model model;
 };
 
+// The ranks of a run that trains.
+Mesh mesh_of(const RunSpec& spec);
+
 Compiled compile(const RunSpec& spec, const CompileOptions& options);
 
 // Compiles the training programs of all ranks of a pipeline beside `mine` and proves that together they come

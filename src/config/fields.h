@@ -8,6 +8,7 @@
 #pragma once
 #include "config/data_fields.h"
 #include "config/model_fields.h"
+#include "config/moe_fields.h"
 #include "config/optimizer_fields.h"
 #include "config/parallel_fields.h"
 #include "config/run_fields.h"
@@ -18,6 +19,8 @@ namespace trireme {
 template <class Config, class Section>
 void visit_sections(Config& c, Section&& section) {
   section("model", "the shape of the network", [&](auto&& visit) { model_fields(c.model, visit); });
+  section("moe", "layers whose feed-forward part is a choice of experts",
+          [&](auto&& visit) { moe_fields(c.model, visit); });
   section("data", "what is read, and how it is cut into sequences",
           [&](auto&& visit) { data_fields(c.data, visit); });
   section("batch", "the batch of an optimizer step", [&](auto&& visit) { batch_fields(c.batch, visit); });

@@ -1,6 +1,6 @@
-// Hugging Face config.json to model keys: GPT-2, Llama and Qwen3 (dense), as transformers v4 and v5 write
-// them (rope_theta + rope_scaling, or rope_parameters). A setting that this engine cannot honour is refused
-// by name.
+// Hugging Face config.json to model keys: GPT-2, Llama, Qwen3, Mixtral, Qwen3-MoE and DeepSeek-V3, as
+// transformers v4 and v5 write them (rope_theta + rope_scaling, or rope_parameters). A setting that this
+// engine cannot honour is refused by name.
 #pragma once
 #include <string>
 

@@ -1,4 +1,5 @@
-// [parallel]: how the run is spread over ranks. The mesh is pp x dp_replicate x dp_shard, dp_shard innermost.
+// [parallel]: how the run is spread over ranks. The mesh is pp x dp_replicate x dp_shard x cp x tp, tp
+// innermost.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ enum class PipelineSchedule : uint8_t {
 };
 std::span<const std::string_view> names_of_values(PipelineSchedule);
 
+// How attention sees keys that other ranks have: ring passes them round, allgather gathers them, ulysses has
+// every rank attend with some of the heads.
+enum class ContextMode : uint8_t { ring, allgather, ulysses };
+std::span<const std::string_view> names_of_values(ContextMode);
+
 template <template <class> class As>
 struct ParallelKeys {
   As<int64_t> dp_replicate{};  // copies of the model; gradients are summed over them
@@ -36,6 +42,12 @@ struct ParallelKeys {
   std::optional<int64_t> virtual_stages;     // per rank; absent: what the schedule's file has, or pp = 1
   As<std::vector<int64_t>> stages{};         // layers of each stage, first to last; empty: by cost
   std::optional<std::string> schedule_file;  // instead of `schedule`; RunSpec::schedule has what is in it
+  As<int64_t> tp{};     // ranks that share every layer's heads, hidden units and vocabulary
+  As<bool> sequence{};  // between those parts of a layer each tp rank has a slice of the rows
+  As<int64_t> cp{};     // ranks that share every sequence
+  As<ContextMode> cp_mode{};
+  As<int64_t> ep{};   // ranks that share the experts: a part of dp_shard x cp
+  As<int64_t> etp{};  // ranks of tp that share each expert: 1 or tp
 };
 
 using ParallelSpec = ParallelKeys<Plain>;

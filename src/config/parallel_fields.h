@@ -55,6 +55,60 @@ void pipeline_fields(Parallel& p, Visit&& visit) {
               .applies = piped});
 }
 
+// The axes that cut the inside of a block.
+template <class Parallel, class Visit>
+void block_axis_fields(Parallel& p, Visit&& visit) {
+  visit(p.tp,
+        Field{.key = "tp",
+              .unit = "ranks",
+              .range = between(1, 1 << 12),
+              .effect = Effect::logistics,
+              .meaning = "ranks that share each layer: its heads, hidden units and the vocabulary are cut"},
+        int64_t{1});
+  visit(
+      p.sequence,
+      Field{.key = "sequence",
+            .effect = Effect::logistics,
+            .meaning = "between attention and feed-forward each of the tp ranks keeps a slice of the tokens, "
+                       "which divides saved activations by tp",
+            .only_for = "parallel.tp > 1",
+            .applies = may_exceed(p.tp, int64_t{1})},
+      true);
+  visit(p.cp,
+        Field{.key = "cp",
+              .unit = "ranks",
+              .range = between(1, 1 << 12),
+              .effect = Effect::logistics,
+              .meaning = "ranks that share each sequence: every one has 1/cp of its tokens"},
+        int64_t{1});
+  visit(p.cp_mode,
+        Field{.key = "cp_mode",
+              .effect = Effect::logistics,
+              .meaning =
+                  "how attention reaches the other ranks' tokens: ring passes keys and values round while "
+                  "it computes, allgather gathers them, ulysses trades tokens for heads",
+              .only_for = "parallel.cp > 1",
+              .applies = may_exceed(p.cp, int64_t{1})},
+        ContextMode::ring);
+  visit(
+      p.ep,
+      Field{.key = "ep",
+            .unit = "ranks",
+            .range = between(1, 1 << 16),
+            .effect = Effect::logistics,
+            .meaning = "ranks that share the experts of a layer: a part of dp_shard x cp, whose tokens go to "
+                       "them"},
+      int64_t{1});
+  visit(p.etp, Field{.key = "etp",
+                     .unit = "ranks",
+                     .by_default = "tp",
+                     .range = between(1, 1 << 12),
+                     .effect = Effect::logistics,
+                     .meaning = "ranks of tp that each expert is cut over: 1 or tp",
+                     .only_for = "parallel.tp > 1",
+                     .applies = may_exceed(p.tp, int64_t{1})});
+}
+
 template <class Parallel, class Visit>
 void parallel_fields(Parallel& p, Visit&& visit) {
   visit(p.dp_replicate,
@@ -102,6 +156,7 @@ void parallel_fields(Parallel& p, Visit&& visit) {
               .only_for = "parallel.zero = 1, 2 or 3",
               .applies = may_be(p.zero, 1, 2, 3)},
         int64_t{1});
+  block_axis_fields(p, visit);
   pipeline_fields(p, visit);
 }
 

@@ -1,5 +1,5 @@
 // Shapes as published: GPT-2 in Radford et al. 2019, table 2 (sizes as counted with tied embeddings); Llama
-// 3, 3.1 and 3.2 and Qwen3 as in the config.json of their releases.
+// 3, 3.1 and 3.2, Qwen3, Mixtral and DeepSeek-V3 as in the config.json of their releases.
 #include "config/presets.h"
 
 namespace trireme {
@@ -65,6 +65,56 @@ RawModel qwen3(const Shape& shape) {
   return m;
 }
 
+RawModel mixtral(const Shape& shape) {
+  RawModel m = llama(shape);
+  m.vocab = 32000;
+  m.context = 32768;
+  m.norm_eps = 1e-5;
+  m.rope_theta = 1e6;
+  m.moe.experts = 8;
+  m.moe.top_k = 2;
+  m.moe.softmax_order = SoftmaxOrder::after;
+  m.moe.aux_loss = 0.02;
+  return m;
+}
+
+RawModel qwen3_moe(const Shape& shape, int64_t expert_ffn) {
+  RawModel m = qwen3(shape);
+  m.moe.experts = 128;
+  m.moe.top_k = 8;
+  m.moe.expert_ffn = expert_ffn;
+  m.moe.aux_loss = 0.001;
+  return m;
+}
+
+RawModel deepseek_v3() {
+  RawModel m = llama({.layers = 61, .width = 7168, .heads = 128, .kv_heads = 128, .ffn = 18432});
+  m.family = Family::deepseek;
+  m.vocab = 129280;
+  m.context = 163840;
+  m.norm_eps = 1e-6;
+  m.mla.q_rank = 1536;
+  m.mla.kv_rank = 512;
+  m.mla.nope_dim = 128;
+  m.mla.rope_dim = 64;
+  m.mla.v_dim = 128;
+  m.rope_layout = RopeLayout::interleaved;
+  m.rope_scaling.kind = RopeScalingKind::yarn;
+  m.rope_scaling.factor = 40.0;
+  m.rope_scaling.original_context = 4096;
+  m.mtp = 1;
+  m.moe.experts = 256;
+  m.moe.top_k = 8;
+  m.moe.expert_ffn = 2048;
+  m.moe.shared_ffn = 2048;
+  m.moe.first_dense = 3;
+  m.moe.score = RouterScore::sigmoid;
+  m.moe.groups = 8;
+  m.moe.top_groups = 4;
+  m.moe.scale = 2.5;
+  return m;
+}
+
 struct Preset {
   const char* name;
   RawModel model;
@@ -91,6 +141,10 @@ std::vector<Preset> presets() {
       {"qwen3-8b", qwen3({.layers = 36, .width = 4096, .heads = 32, .kv_heads = 8, .ffn = 12288})},
       {"qwen3-14b", qwen3({.layers = 40, .width = 5120, .heads = 40, .kv_heads = 8, .ffn = 17408})},
       {"qwen3-32b", qwen3({.layers = 64, .width = 5120, .heads = 64, .kv_heads = 8, .ffn = 25600})},
+      {"qwen3-30b-a3b",
+       qwen3_moe({.layers = 48, .width = 2048, .heads = 32, .kv_heads = 4, .ffn = 6144}, 768)},
+      {"mixtral-8x7b", mixtral({.layers = 32, .width = 4096, .heads = 32, .kv_heads = 8, .ffn = 14336})},
+      {"deepseek-v3", deepseek_v3()},
   };
 }
 

@@ -10,5 +10,6 @@ inline constexpr Range kSequenceCounts = between(1, 1e9);
 inline constexpr Range kStepCounts = between(0, 1e12);
 inline constexpr Range kRankCounts = between(1, 1 << 20);
 inline constexpr double kMostLayers = 100000;
+inline constexpr double kMostExperts = 4096;
 
 }  // namespace trireme

@@ -48,11 +48,12 @@ constexpr std::string_view kShapes = R"(## Shapes from elsewhere
 
 `model.preset` is one of {}.
 
-`model.hf` reads the `config.json` of a GPT-2, Llama or Qwen3 (dense) model, in the form of transformers v4 (`rope_theta`,
+`model.hf` reads the `config.json` of a GPT-2, Llama, Qwen3, Mixtral, Qwen3-MoE or DeepSeek-V3 model, in the form of transformers v4 (`rope_theta`,
 `rope_scaling`) or v5 (`rope_parameters`). Whatever would change what the model computes and is not supported here is refused by
 name, and so is a key that is not known: dropout other than 0, other activations, `dynamic` and `longrope` scaling, biases in
 attention alone, a sliding window in some layers only. One exception: a GPT-2 file may state its dropouts as 0.1, the default of
-its class, which are then taken as 0. A `rope_theta` that stands nowhere is 10000, the default of its class.
+its class, which are then taken as 0. A `rope_theta` that stands nowhere is 10000, the default of its class. A `router_aux_loss_coef` becomes `moe.aux_loss`, which is counted per layer
+and with load fractions that add up to 1, where transformers takes all layers' tokens together and fractions that add up to `top_k`.
 )";
 
 }  // namespace

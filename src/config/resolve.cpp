@@ -30,12 +30,16 @@ Values values_of(Section& keys, Walk&& walk) {
 // scaling.
 void fill_from(RawModel& model, RawModel base) {
   if (model.rope_scaling.kind) base.rope_scaling = {};
-  const Values from = values_of(base, [](auto& m, auto&& visit) { model_fields(m, visit); });
-  model_fields(model, [&](auto& member, const Field& f, const auto&...) {
-    const auto found = from.find(std::string(f.key));
-    if (!member && found != from.end())
-      member = std::any_cast<typename std::decay_t<decltype(member)>::value_type>(found->second);
-  });
+  const auto fill = [](auto&& walk, RawModel& to, RawModel& from) {
+    const Values values = values_of(from, walk);
+    walk(to, [&](auto& member, const Field& f, const auto&...) {
+      const auto found = values.find(std::string(f.key));
+      if (!member && found != values.end())
+        member = std::any_cast<typename std::decay_t<decltype(member)>::value_type>(found->second);
+    });
+  };
+  fill([](auto& m, auto&& visit) { model_fields(m, visit); }, model, base);
+  fill([](auto& m, auto&& visit) { moe_fields(m, visit); }, model, base);
 }
 
 void check_range(const RawConfig& raw, const std::string& key, double value, const Range& range) {
@@ -137,10 +141,12 @@ RunSpec resolve(RawConfig raw, const std::optional<RawModel>& hf) {
   check_ranges(raw);
   give_defaults(raw);
   resolve_model(raw);
+  resolve_moe(raw);
   resolve_run(raw);
   resolve_data(raw);
   resolve_parallel(raw);
   resolve_batch(raw);
+  resolve_block_axes(raw);
   resolve_lr(raw);
   resolve_eval(raw);
   RunSpec spec = settle(raw);

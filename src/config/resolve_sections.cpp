@@ -181,11 +181,15 @@ void resolve_batch(RawConfig& raw) {
 void resolve_parallel(RawConfig& raw) {
   RawParallel& parallel = raw.parallel;
   if (!parallel.zero) parallel.zero = *parallel.dp_shard > 1 ? 1 : 0;
-  const int64_t data_parallel = *parallel.dp_replicate * *parallel.dp_shard;
-  if (*parallel.pp * data_parallel > kMostRanks)
-    fail_key(raw, "parallel.pp",
-             "x parallel.dp_replicate = {} x parallel.dp_shard = {} make more than {} ranks; use fewer",
-             *parallel.dp_replicate, *parallel.dp_shard, kMostRanks);
+  int64_t ranks = 1;
+  for (const int64_t size :
+       {*parallel.pp, *parallel.dp_replicate, *parallel.dp_shard, *parallel.cp, *parallel.tp})
+    ranks = size > kMostRanks / ranks ? kMostRanks + 1 : size * ranks;
+  if (ranks > kMostRanks)
+    fail_key(
+        raw, "parallel.pp",
+        "x parallel.dp_replicate = {} x dp_shard = {} x cp = {} x tp = {} make more than {} ranks; use fewer",
+        *parallel.dp_replicate, *parallel.dp_shard, *parallel.cp, *parallel.tp, kMostRanks);
   if (*parallel.pp == 1) return;
   if (parallel.schedule_file && parallel.schedule_file->empty())
     fail_key(raw, "parallel.schedule_file", "is empty; name a file or remove it");

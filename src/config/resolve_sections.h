@@ -10,12 +10,14 @@
 namespace trireme {
 
 void resolve_model(RawConfig& raw);
+void resolve_moe(RawConfig& raw);  // needs model
 void resolve_run(RawConfig& raw);
 void resolve_data(RawConfig& raw);  // needs model, run
 void resolve_parallel(RawConfig& raw);
-void resolve_batch(RawConfig& raw);  // needs data, run, parallel
-void resolve_lr(RawConfig& raw);     // needs run
-void resolve_eval(RawConfig& raw);   // needs data
+void resolve_batch(RawConfig& raw);       // needs data, run, parallel
+void resolve_block_axes(RawConfig& raw);  // needs model, data, batch, parallel
+void resolve_lr(RawConfig& raw);          // needs run
+void resolve_eval(RawConfig& raw);        // needs data
 
 // "a.toml:12: model.width = 100 " and what is wrong with it, with no place for a value that was derived or
 // defaulted.

@@ -42,7 +42,11 @@ inline int64_t data_parallel_ranks(const RunSpec& spec) {
   return spec.parallel.dp_replicate * spec.parallel.dp_shard;
 }
 inline int64_t pipeline_ranks(const RunSpec& spec) { return spec.parallel.pp; }
-inline int64_t all_ranks(const RunSpec& spec) { return pipeline_ranks(spec) * data_parallel_ranks(spec); }
+// Ranks that work on one micro-batch together, but for the pipeline's.
+inline int64_t block_ranks(const RunSpec& spec) { return spec.parallel.tp * spec.parallel.cp; }
+inline int64_t all_ranks(const RunSpec& spec) {
+  return pipeline_ranks(spec) * data_parallel_ranks(spec) * block_ranks(spec);
+}
 // Forwards per data-parallel rank and optimizer step.
 inline int64_t micro_batches_per_step(const RunSpec& spec) {
   return spec.batch.sequences / spec.batch.micro / data_parallel_ranks(spec);

@@ -116,7 +116,7 @@ std::byte* Engine::pointer(const Action& action, const Unit& unit, const CodeLay
   }
 }
 
-void Engine::run_action(const Action& action) {
+void Engine::run_action(const Action& action, size_t index) {
   const Unit& unit = program_.unit(action.unit);
   const auto c = static_cast<size_t>(unit.code.index);
   const Code& code = program_.codes[c];
@@ -134,14 +134,27 @@ void Engine::run_action(const Action& action) {
     for (size_t k = 0; k < op.outputs.size(); ++k)
       outputs[k] = pointer(action, unit, layout, code, op.outputs[k]);
     std::byte* scratch = section.has_scratch[i] ? at({action.workspace, layout.scratch[s][i]}) : nullptr;
-    const double start = profile_ != nullptr ? seconds_now() : 0;
-    device_.run(section.kernels[i], {inputs, outputs, scratch, section.comms[i]});
+    const AxisComm* comm = section.comms[i];
+    const bool noted = comm != nullptr && timing_ == Timing::on;
+    const double start = profile_ != nullptr || noted ? seconds_now() : 0;
+    const int64_t sent = noted ? comm->ranks->sent_bytes() : 0;
+    device_.run(section.kernels[i], {inputs, outputs, scratch, comm});
+    if (noted) {
+      device_.synchronize();
+      note_axis_call(op, *comm, index, {start, seconds_now()}, comm->ranks->sent_bytes() - sent);
+    }
     if (profile_ == nullptr) continue;
     device_.synchronize();
     OpTime& time = (*profile_)[op.kind];
     time.seconds += seconds_now() - start;
     ++time.calls;
   }
+}
+
+void Engine::note_axis_call(const Op& op, const AxisComm& comm, size_t action, const ActionTime& time,
+                            int64_t sent) {
+  const auto axis = static_cast<BlockAxis>(&comm - axes_.data());
+  axis_calls_.push_back({action, op_def(op.kind).name, axis, time, sent});
 }
 
 void Engine::load(const Action& action, const BatchArrays& arrays) {
@@ -159,22 +172,23 @@ void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches)
   std::vector<Ticket> tickets(timeline.actions.size());  // of comm and p2p actions
   const bool timed = timing_ == Timing::on;
   if (timed) times_.assign(timeline.actions.size(), {});
+  axis_calls_.clear();
   for (size_t i = 0; i < timeline.actions.size(); ++i) {
     const Action& action = timeline.actions[i];
     for (const ActionId id : action.waits) {
       const Ticket& ticket = tickets[static_cast<size_t>(id.index)];
       queues_[ticket.queue]->wait(ticket.count);
     }
-    start(action, batches, tickets[i], timed ? &times_[i] : nullptr);
+    start(action, i, batches, tickets[i]);
   }
   device_.synchronize();
   for (const Ticket& ticket : tickets)
     if (ticket.count > 0) queues_[ticket.queue]->wait(ticket.count);
 }
 
-// Compute runs here; the rest is handed to its queue. `time` may be null.
-void Engine::start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket,
-                   ActionTime* time) {
+// Compute runs here; the rest is handed to its queue.
+void Engine::start(const Action& action, size_t index, std::span<const BatchArrays> batches, Ticket& ticket) {
+  ActionTime* time = timing_ == Timing::on ? &times_[index] : nullptr;
   if (action.stream != Stream::compute) {
     ticket = submit(action, time);
     return;
@@ -183,7 +197,7 @@ void Engine::start(const Action& action, std::span<const BatchArrays> batches, T
   if (action.kind == ActionKind::load)
     load(action, batches[static_cast<size_t>(action.micro_batch)]);
   else
-    run_action(action);
+    run_action(action, index);
   if (time == nullptr) return;
   device_.synchronize();
   time->end_s = seconds_now();
@@ -227,10 +241,11 @@ void Engine::transfer(const Transfer& t, std::string_view what) const {
 double Engine::exposed_comm_s() const {
   double seconds = 0;
   for (const auto& queue : queues_) seconds += queue ? queue->waited_s() : 0;
+  for (const auto& queue : axis_queues_) seconds += queue ? queue->waited_s() : 0;
   return seconds;
 }
 
-Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
+std::vector<Engine::StatePlace> Engine::state_places(ParamId id, ParamState state) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
   if (group.shard_elements == 0) return {};
@@ -238,29 +253,36 @@ Engine::StatePlace Engine::state_place(ParamId id, ParamState state) const {
                           : state == ParamState::moment1 ? group.moment1
                                                          : group.moment2;
   CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
-  const int64_t begin = std::max(param.offset, group.shard_begin);
-  const int64_t end = std::min(param.offset + count(param.shape), group.shard_begin + group.shard_elements);
-  if (begin >= end) return {};
-  return {{buffer, (begin - group.shard_begin) * size_of(DType::f32)}, begin - param.offset, end - begin};
+  std::vector<StatePlace> places;
+  for (const ElementRun& run : runs_of(param.cut, param.shape)) {
+    const int64_t start = param.offset + run.own;  // in the group's flat buffer
+    const int64_t begin = std::max(start, group.shard_begin);
+    const int64_t end = std::min(start + run.count, group.shard_begin + group.shard_elements);
+    if (begin < end)
+      places.push_back({{buffer, (begin - group.shard_begin) * size_of(DType::f32)},
+                        run.whole + begin - start,
+                        end - begin});
+  }
+  return places;
 }
 
 void Engine::write_state(ParamId param, ParamState state, std::span<const float> values) {
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return;
-  device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
+  for (const StatePlace& place : state_places(param, state))
+    device_.write(at(place.location), values.data() + place.first, place.count * size_of(DType::f32));
 }
 
 void Engine::read_state(ParamId param, ParamState state, std::span<float> values) const {
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return;
-  device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
+  for (const StatePlace& place : state_places(param, state))
+    device_.read(values.data() + place.first, at(place.location), place.count * size_of(DType::f32));
 }
 
-StatePiece Engine::state_piece(ParamId param, ParamState state) const {
-  if (!device_.host_addressable()) return {};
-  const StatePlace place = state_place(param, state);
-  if (place.count == 0) return {};
-  return {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}};
+std::vector<StatePiece> Engine::state_pieces(ParamId param, ParamState state) const {
+  if (!host_addressable()) return {};
+  std::vector<StatePiece> pieces;
+  for (const StatePlace& place : state_places(param, state))
+    pieces.push_back(
+        {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}});
+  return pieces;
 }
 
 void Engine::write_buffer(BufferId buffer, const void* from, int64_t bytes) {

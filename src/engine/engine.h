@@ -33,7 +33,7 @@ enum class ParamState : uint8_t { master, moment1, moment2 };
 // By CommId of the program: this rank's communicator of each group.
 using Communicators = std::span<Communicator* const>;
 
-// Part of a parameter's state: `values` are its elements from `first` on, in the arena.
+// Part of a parameter's state: `values` are the whole parameter's elements from `first` on, in the arena.
 struct StatePiece {
   int64_t first = 0;
   std::span<float> values;
@@ -44,6 +44,15 @@ struct ActionTime {
   double start_s = 0, end_s = 0;
 };
 enum class Timing : uint8_t { off, on };
+
+// An op inside a block that talked to the other ranks of an axis.
+struct AxisCall {
+  size_t action = 0;  // of the timeline
+  std::string_view op;
+  BlockAxis axis = BlockAxis::tp;
+  ActionTime time;
+  int64_t sent_bytes = 0;  // by this rank
+};
 
 class Engine {
  public:
@@ -57,13 +66,13 @@ class Engine {
   // Complete on return.
   void run(const Timeline& timeline, std::span<const BatchArrays> batches);
 
-  // f32 state of a parameter, count(shape) elements, of which this rank keeps those in its shard, if any: the
-  // others are left as they are.
+  // f32 state of a whole parameter, count(shape) elements, of which this rank keeps those of its slice that
+  // are in its shard, if any: the others are left as they are.
   void write_state(ParamId param, ParamState state, std::span<const float> values);
   void read_state(ParamId param, ParamState state, std::span<float> values) const;
   // The same in place, on devices whose arena the host can address; empty on others.
   bool host_addressable() const { return device_.host_addressable(); }
-  StatePiece state_piece(ParamId param, ParamState state) const;
+  std::vector<StatePiece> state_pieces(ParamId param, ParamState state) const;
 
   // Seconds so far that compute has waited for communication.
   double exposed_comm_s() const;
@@ -77,6 +86,8 @@ class Engine {
   // By action of the timeline that ran last with Timing::on. Of a comm or p2p action it is when it was at
   // work, waiting for the other ranks included, not when it was handed in.
   std::span<const ActionTime> action_times() const { return times_; }
+  // Likewise.
+  std::span<const AxisCall> axis_calls() const { return axis_calls_; }
 
   // Adds each op's time to `profile` from now on; nullptr stops that. Profiling synchronises after every op.
   void profile_into(Profile* profile) { profile_ = profile; }
@@ -89,7 +100,7 @@ class Engine {
     std::vector<const AxisComm*> comms;  // of ops that communicate, else null
   };
 
-  // Where the elements [first, first + count) of a parameter lie; nowhere when there are none.
+  // Where the elements [first, first + count) of a whole parameter lie.
   struct StatePlace {
     Location location;
     int64_t first = 0, count = 0;
@@ -104,15 +115,17 @@ class Engine {
   static size_t queue_of(const Action& action);
   void prepare(const Action& action);
   const AxisComm* axis_of(const Op& op);
-  void start(const Action& action, std::span<const BatchArrays> batches, Ticket& ticket, ActionTime* time);
+  void start(const Action& action, size_t index, std::span<const BatchArrays> batches, Ticket& ticket);
   Ticket submit(const Action& action, ActionTime* time);
   void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
-  void run_action(const Action& action);
+  void run_action(const Action& action, size_t index);
+  void note_axis_call(const Op& op, const AxisComm& comm, size_t action, const ActionTime& time,
+                      int64_t sent);
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
-  StatePlace state_place(ParamId param, ParamState state) const;
+  std::vector<StatePlace> state_places(ParamId param, ParamState state) const;
 
   const Program& program_;
   Device& device_;
@@ -124,6 +137,7 @@ class Engine {
   Profile* profile_ = nullptr;
   Timing timing_ = Timing::off;
   std::vector<ActionTime> times_;
+  std::vector<AxisCall> axis_calls_;
   // The comm stream's, then one per comm group for the p2p stream, so that neither sends, receives nor
   // collectives wait behind each other; null where nothing uses it. Last: they work on the rest.
   std::vector<std::unique_ptr<CommWorker>> queues_;

@@ -22,6 +22,10 @@ struct Mesh {
   int32_t ep_index(int32_t rank) const { return shard_index(rank) % ep; }
   // Which part of the data a rank works on; its stages' peers in other pipelines have the other parts.
   int32_t data_parallel_index(int32_t rank) const { return rank / (tp * cp) % data_parallel(); }
+  // One of the ranks that have the same rows.
+  bool counts_rows(int32_t rank) const {
+    return stage_rank(rank) == 0 && cp_index(rank) == 0 && tp_index(rank) == 0;
+  }
   int32_t stage_rank(int32_t rank) const { return rank / ranks_per_stage(); }
 
   bool operator==(const Mesh&) const = default;

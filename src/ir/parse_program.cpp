@@ -165,10 +165,59 @@ class ProgramReader {
       reader_.fail(fmt::format("shard {} is not within {} elements", text, group.elements));
   }
 
+  void read_role(Param& param) {
+    const std::string_view name = reader_.value_of("role");
+    for (int r = 0; r <= static_cast<int>(ParamRole::router_state); ++r)
+      if (name_of(static_cast<ParamRole>(r)) == name) {
+        param.role = static_cast<ParamRole>(r);
+        return;
+      }
+    reader_.fail(fmt::format("'{}' is no role of a parameter", name));
+  }
+
+  // "4+2", of a dim with so many indexes.
+  IndexRange index_range(std::string_view text, int64_t length) const {
+    const size_t plus = text.find('+');
+    if (plus == std::string_view::npos) reader_.fail(fmt::format("'{}' is no range", text));
+    const IndexRange range{reader_.integer(text.substr(0, plus)), reader_.integer(text.substr(plus + 1))};
+    if (range.begin < 0 || range.count < 0 || range.begin > length || range.count > length - range.begin)
+      reader_.fail(fmt::format("range {} of {} indexes", text, length));
+    return range;
+  }
+
+  // "0:4+2,12+2;1:8+8": what the rank's own is padded to is at least what it has.
+  void read_cut(Param& param) {
+    if (param.cut.shape.size() != param.shape.size())
+      reader_.fail("own has another number of dims than shape");
+    Shape covered = param.shape;
+    std::string_view text = reader_.value_of("cut");
+    for (; text != "_" && !text.empty(); text.remove_prefix(std::min(text.size(), text.find(';')))) {
+      if (text.starts_with(';')) text.remove_prefix(1);
+      const std::string_view entry = text.substr(0, text.find(';'));
+      const size_t colon = entry.find(':');
+      if (colon == std::string_view::npos) reader_.fail(fmt::format("'{}' is no cut", entry));
+      DimCut dim{reader_.index(entry.substr(0, colon)), {}};
+      there(dim.dim, param.shape.size(), "dim");
+      int64_t& length = covered[static_cast<size_t>(dim.dim)];
+      length = 0;
+      for (const std::string_view range : reader_.list(entry.substr(colon + 1))) {
+        dim.ranges.push_back(index_range(range, param.shape[static_cast<size_t>(dim.dim)]));
+        length += dim.ranges.back().count;
+      }
+      param.cut.dims.push_back(std::move(dim));
+    }
+    for (size_t d = 0; d < covered.size(); ++d)
+      if (covered[d] > param.cut.shape[d])
+        reader_.fail(fmt::format("own has {} in dim {}, cut gives it {}", param.cut.shape[d], d, covered[d]));
+  }
+
   void read_param() {
     Param param;
     param.name = reader_.word();
+    read_role(param);
     param.shape = reader_.type(fmt::format("f32[{}]", reader_.value_of("shape"))).shape;
+    param.cut.shape = reader_.type(fmt::format("f32[{}]", reader_.value_of("own"))).shape;
+    read_cut(param);
     param.group = GroupId(reader_.index(reader_.value_of("group")));
     there(param.group.index, program_.groups.size(), "group");
     param.offset = size_of_key("offset");

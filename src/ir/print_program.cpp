@@ -67,6 +67,17 @@ std::string layout_text(const CodeLayout& layout) {
   return text;
 }
 
+// "0:4+2,12+2;1:8+8": dims, each with the ranges of the whole that this rank has; "_" where nothing is cut.
+std::string cut_text(const ParamCut& cut) {
+  std::string text;
+  for (const DimCut& dim : cut.dims)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ";", dim.dim,
+                        joined<IndexRange>(dim.ranges, [](const IndexRange& range) {
+                          return fmt::format("{}+{}", range.begin, range.count);
+                        }));
+  return text.empty() ? "_" : text;
+}
+
 std::string unit_text(const Unit& unit, const Code& code) {
   std::string text = fmt::format("unit {} code={}", unit.name, unit.code.index);
   for (size_t i = 0; i < unit.bound.size(); ++i)
@@ -97,7 +108,8 @@ std::string to_text(const Program& p) {
         fmt::format("group {} elements={} shard={}+{} master={} moment1={} moment2={}\n", g.name, g.elements,
                     g.shard_begin, g.shard_elements, g.master.index, g.moment1.index, g.moment2.index);
   for (const Param& q : p.params)
-    text += fmt::format("param {} shape={} group={} offset={} decay={}\n", q.name, to_string(q.shape),
+    text += fmt::format("param {} role={} shape={} own={} cut={} group={} offset={} decay={}\n", q.name,
+                        name_of(q.role), to_string(q.shape), to_string(q.cut.shape), cut_text(q.cut),
                         q.group.index, q.offset, q.decay ? 1 : 0);
   for (size_t i = 0; i < p.codes.size(); ++i) text += to_text(p.codes[i]) + layout_text(p.layouts[i]);
   for (const Unit& unit : p.units) text += unit_text(unit, p.code(unit.code));

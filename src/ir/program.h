@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "ir/code.h"
 #include "ir/mesh.h"
+#include "ir/param_cut.h"
 
 namespace trireme {
 
@@ -30,7 +31,9 @@ struct Location {
 
 struct Param {
   std::string name;
-  Shape shape;
+  Shape shape;  // of the whole parameter
+  ParamRole role = ParamRole::whole;
+  ParamCut cut;  // what of it the ranks with this one's place on the block axes have
   GroupId group;
   int64_t offset = 0;  // elements, in the group's flat buffers; a multiple of kParamAlignment
   bool decay = false;

@@ -79,21 +79,35 @@ void TimelineBuilder::add_up(const char* what, ActionKind kind, size_t g, const 
              -1);
 }
 
+// The sums over the ranks of tp, each of which has worked on a part of the rows or heads.
+std::vector<Transfer> TimelineBuilder::tp_sums(size_t g, BufferId gradient) const {
+  std::vector<Transfer> transfers;
+  for (const FlatRange& range : groups_[g].tp_addends)
+    transfers.push_back(
+        all_reduce(plan_.comms.tp, {gradient, range.begin * size_of(DType::f32)}, range.end - range.begin));
+  return transfers;
+}
+
 // The sum of a whole gradient over data-parallel ranks, or this rank's shard of it.
 TimelineBuilder::Reduced TimelineBuilder::reduce(size_t s, BufferId gradient, size_t step) {
   const ParamGroup& group = this->group(slots_[s].group);
   const Location whole{gradient, 0};
-  if (program_.mesh.data_parallel() == 1) return {whole, {}};
-  if (!sharded())
-    return {whole, add_comm(ActionKind::reduce_grad, {all_reduce(plan_.comms.dp, whole, group.elements)})};
+  const size_t g = slots_[s].group;
+  const CommIds::DataParallel& comms = plan_.comms.of(groups_[g].domain);
+  std::vector<Transfer> transfers = tp_sums(g, gradient);
+  if (!is_cut(g)) {
+    if (comms.all.valid()) transfers.push_back(all_reduce(comms.all, whole, group.elements));
+    if (transfers.empty()) return {whole, {}};
+    return {whole, add_comm(ActionKind::reduce_grad, std::move(transfers))};
+  }
   const int64_t n = group.shard_elements;
   Location shard{gradient, group.shard_begin * size_of(DType::f32)};
   if (plan_.sharding.zero >= 2)
     shard = {
         buffer(program_.buffer(gradient).name + "_shard", BufferClass::gradient, n * size_of(DType::f32)), 0};
-  std::vector<Transfer> transfers = {
-      {.op = CommOp::reduce_scatter, .comm = plan_.comms.dp_shard, .from = whole, .to = shard, .count = n}};
-  if (program_.mesh.dp_replicate > 1) transfers.push_back(all_reduce(plan_.comms.dp_replicate, shard, n));
+  transfers.push_back(
+      {.op = CommOp::reduce_scatter, .comm = comms.shard, .from = whole, .to = shard, .count = n});
+  if (comms.replicate.valid()) transfers.push_back(all_reduce(comms.replicate, shard, n));
   const ActionId ready = add_comm(ActionKind::reduce_grad, std::move(transfers));
   if (plan_.sharding.zero >= 2) joins_.push_back({ready, step + kStepsToJoin});
   return {shard, ready};

@@ -23,7 +23,8 @@ std::string recipe(const Code& code, const Op& op) {
 Location TimelineBuilder::param_location(ParamId id, DType dtype) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const auto g = static_cast<size_t>(param.group.index);
-  if (dtype != plan_.compute) return {group(g).master, param.offset * size_of(DType::f32)};
+  if (dtype != plan_.compute || groups_[g].domain == Domain::whole)
+    return {group(g).master, param.offset * size_of(DType::f32)};
   const int64_t resident = groups_[g].resident_elements;
   const bool direct = param.offset < resident;
   Location location = direct ? copies_[g].resident : copies_[g].transient;
@@ -106,8 +107,14 @@ void TimelineBuilder::prepare(size_t b) {
 // This rank's shard into its place, then the others'.
 void TimelineBuilder::start_fetch(size_t g) {
   const ParamGroup& group = this->group(g);
+  const bool alone = plan_.sharding.of(groups_[g].domain).count == 1;
+  if (!groups_[g].copied) return;
   weights_life_ = timeline_;
   const int64_t size = size_of(plan_.compute);
+  if (alone && plan_.compute == DType::f32) {
+    copies_[g].fetches.push_back({ActionId(), group.master});
+    return;
+  }
   const BufferId gathered = buffer(group.name + "/gathered", BufferClass::compute, group.elements * size);
   Location own{group.master, 0};  // f32 weights go out as they are
   if (plan_.compute != DType::f32) {
@@ -117,18 +124,24 @@ void TimelineBuilder::start_fetch(size_t g) {
                         {{"from", {group.master, 0}}, {"to", own}}),
                -1);
   }
-  const ActionId gather = add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
-                                                                .comm = plan_.comms.dp_shard,
-                                                                .from = own,
-                                                                .to = {gathered, 0},
-                                                                .count = group.shard_elements,
-                                                                .dtype = plan_.compute}});
+  if (alone) {
+    copies_[g].fetches.push_back({ActionId(), gathered});
+    return;
+  }
+  const ActionId gather =
+      add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
+                                            .comm = plan_.comms.of(groups_[g].domain).shard,
+                                            .from = own,
+                                            .to = {gathered, 0},
+                                            .count = group.shard_elements,
+                                            .dtype = plan_.compute}});
   copies_[g].fetches.push_back({gather, gathered});
 }
 
 // What follows waits for the gather; what was made from an earlier fetch no longer counts. Where a group has
 // both kinds of parameters, the resident ones move out, so that the rest dies once it is packed.
 void TimelineBuilder::finish_fetch(size_t g) {
+  if (!groups_[g].copied) return;
   const GroupId id(static_cast<int64_t>(g));
   const auto in_group = [&](ParamId param) {
     return program_.params[static_cast<size_t>(param.index)].group == id;
@@ -141,11 +154,11 @@ void TimelineBuilder::finish_fetch(size_t g) {
   Copies& copies = copies_[g];
   const Fetch fetch = copies.fetches.front();
   copies.fetches.pop_front();
-  waits_.push_back(fetch.gather);
+  if (fetch.gather.valid()) waits_.push_back(fetch.gather);
   const int64_t resident = groups_[g].resident_elements, size = size_of(plan_.compute);
   copies.resident = {fetch.gathered, 0};
   copies.transient = {fetch.gathered, resident * size};
-  if (resident == 0 || resident == groups_[g].used_elements) return;
+  if (resident == 0 || resident == groups_[g].used_elements || fetch.gathered == group(g).master) return;
   copies.resident = {buffer(group(g).name + "/resident", BufferClass::compute, resident * size), 0};
   add_action(ActionKind::unshard,
              add_unit(group(g).name + "/resident", cast_code(resident, plan_.compute, plan_.compute),

@@ -10,11 +10,24 @@
 namespace trireme {
 namespace {
 
-enum Channel : int32_t { kDp, kDpShard, kDpReplicate, kPp, kCopies, kUses, kLink };
+enum Channel : int32_t {
+  kDp,
+  kDpShard,
+  kDpReplicate,
+  kPp,
+  kCopies,
+  kUses,
+  kLink,
+  kExpertDp,
+  kExpertShard,
+  kTp,
+  kEp,
+  kAxis,  // + BlockAxis: of the ops inside blocks
+};
 
 class Groups {
  public:
-  explicit Groups(Program& program) : program_(program), dp_(program.mesh.data_parallel()) {}
+  explicit Groups(Program& program) : program_(program), stage_(program.mesh.ranks_per_stage()) {}
 
   // The ranks of an axis of the mesh, `stride` apart, that this one is among.
   struct Axis {
@@ -38,30 +51,41 @@ class Groups {
   CommIds list() {
     CommIds ids;
     const auto name = [](Channel channel, const std::vector<int32_t>& ranks) -> std::string {
-      constexpr const char* kNames[] = {"dp", "dp_shard", "dp_replicate", "pp", "copies", "uses"};
+      constexpr const char* kNames[] = {"dp", "dp_shard",  "dp_replicate", "pp",      "copies",  "uses",
+                                        "",   "expert_dp", "expert_shard", "tp_sums", "ep_sums", "tp",
+                                        "cp", "ep"};
       return channel == kLink ? fmt::format("{}>{}", ranks[0], ranks[1]) : kNames[channel];
     };
     for (const auto& [channel, ranks] : wanted_) {
       const CommId id(static_cast<int64_t>(program_.comms.size()));
       program_.comms.push_back({name(channel, ranks), channel, ranks});
-      const int32_t other = ranks[ranks[0] == program_.rank ? 1 : 0] / dp_;
-      if (channel == kDp) ids.dp = id;
-      if (channel == kDpShard) ids.dp_shard = id;
-      if (channel == kDpReplicate) ids.dp_replicate = id;
+      const int32_t other = ranks[ranks[0] == program_.rank ? 1 : 0] / stage_;
+      CommIds::DataParallel& dense = ids.domains[static_cast<size_t>(Domain::dense)];
+      CommIds::DataParallel& expert = ids.domains[static_cast<size_t>(Domain::expert)];
+      if (channel == kDp) dense.all = id;
+      if (channel == kDpShard) dense.shard = id;
+      if (channel == kDpReplicate) dense.replicate = expert.replicate = id;
+      if (channel == kExpertDp) expert.all = id;
+      if (channel == kExpertShard) expert.shard = id;
+      if (channel == kTp) ids.tp = id;
+      if (channel == kEp) ids.ep = id;
       if (channel == kPp) ids.pp = id;
+      if (channel >= kAxis) program_.axes[static_cast<size_t>(channel - kAxis)] = id;
       if (channel == kCopies) ids.copies[other] = id;
       if (channel == kUses) ids.uses[other] = id;
-      if (channel == kLink) ids.links[{ranks[0] / dp_, ranks[1] / dp_}] = id;
+      if (channel == kLink) ids.links[{ranks[0] / stage_, ranks[1] / stage_}] = id;
     }
+    if (program_.mesh.ep == 1) ids.domains[static_cast<size_t>(Domain::expert)] = ids.of(Domain::dense);
+    ids.domains[static_cast<size_t>(Domain::whole)].all = ids.of(Domain::dense).all;
     return ids;
   }
 
  private:
-  int32_t stage_rank() const { return program_.rank / dp_; }
-  int32_t world(int32_t pipeline_rank) const { return pipeline_rank * dp_ + program_.rank % dp_; }
+  int32_t stage_rank() const { return program_.rank / stage_; }
+  int32_t world(int32_t pipeline_rank) const { return pipeline_rank * stage_ + program_.rank % stage_; }
 
   Program& program_;
-  int32_t dp_;
+  int32_t stage_;                                              // ranks of a stage
   std::set<std::pair<Channel, std::vector<int32_t>>> wanted_;  // in the order of the list
 };
 
@@ -71,10 +95,21 @@ CommIds add_comm_groups(Program& program, const StageMap& map,
                         const std::vector<std::pair<size_t, size_t>>& shared) {
   const Mesh& mesh = program.mesh;
   Groups groups(program);
-  groups.along(kDp, {.size = mesh.data_parallel(), .stride = 1});
-  groups.along(kDpShard, {.size = mesh.dp_shard, .stride = 1});
-  groups.along(kDpReplicate, {.size = mesh.dp_replicate, .stride = mesh.dp_shard});
-  groups.along(kPp, {.size = mesh.pp, .stride = mesh.data_parallel()});
+  const int32_t shards = mesh.shards(), tp = mesh.tp, ep = mesh.ep;
+  groups.along(kDp, {.size = mesh.dp_replicate * shards, .stride = tp});
+  groups.along(kDpShard, {.size = shards, .stride = tp});
+  groups.along(kDpReplicate, {.size = mesh.dp_replicate, .stride = shards * tp});
+  if (ep > 1) {
+    groups.along(kExpertDp, {.size = mesh.dp_replicate * shards / ep, .stride = ep * tp});
+    groups.along(kExpertShard, {.size = shards / ep, .stride = ep * tp});
+  }
+  groups.along(kTp, {.size = tp, .stride = 1});
+  groups.along(kEp, {.size = ep, .stride = tp});
+  groups.along(kPp, {.size = mesh.pp, .stride = mesh.ranks_per_stage()});
+  const auto axis = [](BlockAxis a) { return static_cast<Channel>(kAxis + static_cast<int32_t>(a)); };
+  groups.along(axis(BlockAxis::tp), {.size = tp, .stride = 1});
+  groups.along(axis(BlockAxis::cp), {.size = mesh.cp, .stride = tp});
+  groups.along(axis(BlockAxis::ep), {.size = ep, .stride = tp});
   for (const auto& ranks : map.placement.rank_of_stage) {
     for (size_t s = 0; s < ranks.size(); ++s) {
       groups.unordered_pair(kCopies, map.placement.rank_of_stage[0][s], ranks[s]);

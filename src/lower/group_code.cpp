@@ -5,6 +5,7 @@
 
 #include "ops/adamw/adamw.h"
 #include "ops/cast/cast.h"
+#include "ops/expert_bias/expert_bias.h"
 #include "ops/grad_norm/grad_norm.h"
 #include "ops/op.h"
 #include "ops/sum_rows/sum_rows.h"
@@ -105,6 +106,17 @@ Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule
                            .weight_decay = range.decay ? rule.weight_decay : 0.0};
     code.forward.push_back({"adamw", pack_attrs(attrs), {grad, scalars}, updated});
   }
+  return code;
+}
+
+Code router_state_code(int64_t experts, double rate) {
+  Code code;
+  code.name = fmt::format("router_state.{}", experts);
+  const TensorType type{DType::f32, {2, experts}};
+  const ValueId load = add_state(code, "load", type);
+  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
+  const std::vector<ValueId> updated{add_state(code, "state", type), add_state(code, "last", type)};
+  code.forward.push_back({"expert_bias", pack_attrs(ExpertBiasAttrs{rate}), {load, scalars}, updated});
   return code;
 }
 

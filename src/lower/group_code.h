@@ -11,7 +11,8 @@ namespace trireme {
 // AdamW as the config has it (ops/adamw/adamw.h).
 struct UpdateRule {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
-  double clip_norm = 1.0;  // 0: off
+  double clip_norm = 1.0;   // 0: off
+  double balance_rate = 0;  // of the experts' biases (ops/expert_bias/expert_bias.h)
 };
 
 // Code for `elements` of master weights: values master_resident, master_transient (f32), resident, transient
@@ -31,6 +32,8 @@ Code group_norm_code(int64_t partials);
 Code grad_norm_code(int64_t partials, const UpdateRule& rule);
 // Per range i: values grad.i, master.i, moment1.i, moment2.i; and scalars.
 Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule);
+// Of a router's state over `experts`: values load, state, last (f32[2,experts]) and scalars.
+Code router_state_code(int64_t experts, double rate);
 // Values losses (f64[micro_batches, 2], of equal lanes) and result (f64[2]).
 Code loss_code(int64_t micro_batches, int64_t lanes);
 

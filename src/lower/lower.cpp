@@ -10,7 +10,7 @@ namespace {
 
 // A rank's part of a schedule, with weights that are made or fetched for it.
 void run_blocks(TimelineBuilder& builder, const RankPlan& plan, const Schedule& schedule) {
-  if (plan.sharding.shards == 1) builder.make_weights(TimelineBuilder::Life::timeline);
+  if (!plan.sharding.cuts()) builder.make_weights(TimelineBuilder::Life::timeline);
   builder.run(schedule);
   builder.loss();
 }

@@ -11,10 +11,12 @@ namespace trireme {
 namespace {
 
 struct Use {
-  std::string group;     // the block's name, or the parameter's own
-  bool direct = false;   // an op outside `prepare` reads it,
-  bool in_copy = false;  // in the compute dtype
-  bool packed = false;   // `prepare` reads it
+  std::string group;  // the block's name, or the parameter's own
+  Domain domain = Domain::dense;
+  bool tp_addends = false;  // each rank of tp has an addend of its gradient
+  bool direct = false;      // an op outside `prepare` reads it,
+  bool in_copy = false;     // in the compute dtype
+  bool packed = false;      // `prepare` reads it
   std::set<size_t> blocks;
 };
 
@@ -35,6 +37,30 @@ struct Reads {
   bool direct = false, packed = false;
 };
 
+Domain domain_of(ParamRole role) {
+  if (role == ParamRole::router_state) return Domain::whole;
+  return role == ParamRole::expert_column || role == ParamRole::expert_row ? Domain::expert : Domain::dense;
+}
+
+// "layers.3/experts"
+std::string group_name(const std::string& block, Domain domain) {
+  constexpr const char* kSuffixes[] = {"", "/experts", "/router_state"};
+  return block + kSuffixes[static_cast<size_t>(domain)];
+}
+
+bool gives_tp_addends(const Code& code, ValueId param) {
+  const std::string name = code.value(param).name + ".grad";
+  for (const ValueId grad : values_with(code.values, ValueRole::param_grad))
+    if (code.value(grad).name == name)
+      return code.value(grad).placements.axes[static_cast<size_t>(BlockAxis::tp)] == kPartial;
+  return false;
+}
+
+bool is_cut_on_tp(const Param& param, const Mesh& mesh) {
+  const ParamAxes axes{.tp = mesh.tp, .etp = mesh.etp};
+  return placements_of({param.role, {}, 1}, axes).axes[static_cast<size_t>(BlockAxis::tp)] != kReplicate;
+}
+
 std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chains, DType compute) {
   std::vector<Use> uses(program.params.size());
   std::map<std::pair<CodeId, ValueId>, Reads> known;
@@ -44,10 +70,14 @@ std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chain
       const Code& code = program.code(block.code);
       const std::vector<ValueId> slots = values_with(code.values, ValueRole::param);
       for (size_t i = 0; i < slots.size(); ++i) {
+        const Param& param = program.params[static_cast<size_t>(block.params[i].index)];
         Use& use = uses[static_cast<size_t>(block.params[i].index)];
-        const bool shared = !use.group.empty() && use.group != block.name;
+        use.domain = domain_of(param.role);
+        const std::string own = group_name(block.name, use.domain);
+        const bool shared = !use.group.empty() && use.group != own;
         use.blocks.insert(b);
-        use.group = shared ? program.params[static_cast<size_t>(block.params[i].index)].name : block.name;
+        use.group = shared ? param.name : own;
+        use.tp_addends = use.tp_addends || gives_tp_addends(code, slots[i]);
         const auto [it, fresh] = known.try_emplace({block.code, slots[i]});
         if (fresh) it->second = {read_directly(code, slots[i]), packs(code, slots[i])};
         use.direct = use.direct || it->second.direct;
@@ -59,7 +89,7 @@ std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chain
 }
 
 void extend(std::vector<FlatRange>& ranges, int64_t begin, int64_t end, bool decay) {
-  if (!ranges.empty() && ranges.back().decay == decay)
+  if (!ranges.empty() && ranges.back().decay == decay && ranges.back().end == begin)
     ranges.back().end = end;
   else
     ranges.push_back({begin, end, decay});
@@ -69,14 +99,19 @@ void extend(std::vector<FlatRange>& ranges, int64_t begin, int64_t end, bool dec
 GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size_t>& members,
                      const std::vector<Use>& uses, const StageMap& map) {
   GroupPlan plan;
+  plan.domain = uses[members.front()].domain;
   std::set<size_t> blocks;
   for (const size_t i : members) {
     Param& param = program.params[i];
     param.group = GroupId(static_cast<int64_t>(program.groups.size()));
     param.offset = group.elements;
-    group.elements += (count(param.shape) + kParamAlignment - 1) / kParamAlignment * kParamAlignment;
+    group.elements += (count(param.cut.shape) + kParamAlignment - 1) / kParamAlignment * kParamAlignment;
     if (uses[i].direct) plan.resident_elements = group.elements;
     extend(plan.decay_ranges, param.offset, group.elements, param.decay);
+    if (uses[i].tp_addends) extend(plan.tp_addends, param.offset, group.elements, false);
+    const bool first_of_tp = program.mesh.tp_index(program.rank) == 0;
+    if (param.role != ParamRole::router_state && (first_of_tp || is_cut_on_tp(param, program.mesh)))
+      extend(plan.normed, param.offset, group.elements, false);
     blocks.insert(uses[i].blocks.begin(), uses[i].blocks.end());
   }
   const auto any = [&](bool Use::*is) {
@@ -92,9 +127,9 @@ GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size
 }
 
 // This rank's slice and its lasting buffers.
-void cut(Program& program, ParamGroup& group, const Sharding& sharding, Trains trains) {
-  group.shard_elements = group.elements / sharding.shards;
-  group.shard_begin = sharding.shard * group.shard_elements;
+void cut(Program& program, ParamGroup& group, const Shards& shards, Trains trains) {
+  group.shard_elements = group.elements / shards.count;
+  group.shard_begin = shards.index * group.shard_elements;
   const int64_t bytes = group.shard_elements * size_of(DType::f32);
   group.master = add_buffer(program, group.name + "/master", BufferClass::master, bytes);
   if (trains == Trains::no) return;
@@ -126,9 +161,10 @@ std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& ch
     ParamGroup group;
     group.name = name;
     GroupPlan plan = plan_group(program, group, list, uses, map);
-    const int64_t unit = kParamAlignment * sharding.shards;
+    const Shards& shards = sharding.of(plan.domain);
+    const int64_t unit = kParamAlignment * shards.count;
     group.elements = (group.elements + unit - 1) / unit * unit;
-    if (plan.held) cut(program, group, sharding, trains);
+    if (plan.held) cut(program, group, shards, trains);
     program.groups.push_back(std::move(group));
     plans.push_back(std::move(plan));
   }

@@ -1,5 +1,6 @@
-// Sorts parameters into groups, the unit of gathering and reducing: one per block, and one for each parameter
-// that several blocks use (a tied embedding).
+// Sorts parameters into groups, the unit of gathering and reducing: one per block, one for each parameter
+// that several blocks use (a tied embedding), and further ones for a block's experts and for the state of its
+// router, which other ranks share.
 //
 // In a group's flat buffers stand first the parameters that ops read directly (resident: norms, biases,
 // embeddings), then those that only `prepare` reads (transient: packed matrices), whose compute copy dies
@@ -21,14 +22,20 @@ struct FlatRange {
 };
 
 struct GroupPlan {
+  Domain domain = Domain::dense;
   bool copied = false;            // some op reads a compute copy
   int64_t resident_elements = 0;  // 0 as well where ops that read directly read the master weights
   int64_t used_elements =
       0;  // of parameters, each padded to kParamAlignment; the rest fills up the last shard
   std::vector<FlatRange> decay_ranges;  // cover what is used; neighbours differ in decay
-  std::vector<size_t> uses;             // blocks of the chain, in order
-  bool held = false;                    // by a stage of this rank
-  bool counted = false;                 // in the norm of the whole gradient, where several ranks hold it
+  // Parts whose gradient is a sum over the ranks of tp: each has an addend.
+  std::vector<FlatRange> tp_addends;
+  // Parts that this rank counts in the norm of the whole gradient, where it counts the group: its own slices
+  // of what tp cuts, and of what all of tp have, one rank's.
+  std::vector<FlatRange> normed;
+  std::vector<size_t> uses;  // blocks of the chain, in order
+  bool held = false;         // by a stage of this rank
+  bool counted = false;      // in the norm of the whole gradient, where several ranks of the pipeline hold it
 };
 
 // Gives every parameter of `program` its group and offset, and makes the groups with their lasting buffers:

@@ -11,12 +11,13 @@ Sharding sharding_of(const RunSpec& spec, const Mesh& mesh, int32_t rank) {
   Sharding sharding;
   sharding.lanes = spec.batch.lanes / mesh.data_parallel();
   sharding.reshard_after_forward = spec.parallel.reshard_after_forward;
-  if (spec.parallel.zero == 0 || mesh.dp_shard == 1) return sharding;
+  if (spec.parallel.zero == 0 || mesh.shards() == 1) return sharding;
   sharding.zero = spec.parallel.zero;
   sharding.each_micro_batch = sharding.zero >= 2 && spec.parallel.reduce_each_micro_batch;
   sharding.prefetch = spec.parallel.prefetch;
-  sharding.shards = mesh.dp_shard;
-  sharding.shard = rank % mesh.dp_shard;
+  sharding.shards[static_cast<size_t>(Domain::dense)] = {mesh.shards(), mesh.shard_index(rank)};
+  sharding.shards[static_cast<size_t>(Domain::expert)] = {mesh.shards() / mesh.ep,
+                                                          mesh.shard_index(rank) / mesh.ep};
   return sharding;
 }
 

@@ -42,7 +42,7 @@ class TimelineBuilder {
 
  private:
   struct Fetch {
-    ActionId gather;    // comm action that fills
+    ActionId gather;    // comm action that fills it; invalid where this rank has all of it
     BufferId gathered;  // the compute copy
   };
   struct Copies {
@@ -117,15 +117,18 @@ class TimelineBuilder {
                 const TensorType& type);
 
   // --- update (build_update.cpp)
+  std::vector<Transfer> tp_sums(size_t group, BufferId gradient) const;
   enum class Summed : uint8_t { here, over_ranks };
   BufferId sums_buffer(const char* name, int64_t sums, Summed summed);  // f64
-  void gather_sums(CommId comm, BufferId sums, int64_t count);
-  void norm_partial(size_t group, Location at);
+  void gather_sums(CommId comm, const Location& sums, int64_t count);
+  void norm_partial(size_t group, const Location& at);
   BufferId group_norms();
+  void router_state(size_t group, const UpdateRule& rule);
   void optimizer(size_t group, const UpdateRule& rule);
 
   const ParamGroup& group(size_t g) const { return program_.groups[g]; }
-  bool sharded() const { return plan_.sharding.shards > 1; }
+  bool sharded() const { return plan_.sharding.cuts(); }
+  bool is_cut(size_t g) const { return plan_.sharding.of(groups_[g].domain).count > 1; }
   bool pipelined() const { return program_.mesh.pp > 1; }
   int64_t lanes() const;  // of gradients
   int64_t micro_batches_per_lane() const;

@@ -5,6 +5,7 @@
 
 #include "ops/activation/activation.h"
 #include "ops/attention/attention.h"
+#include "ops/embedding/embedding.h"
 #include "ops/head/head.h"
 #include "ops/linear/linear.h"
 
@@ -23,7 +24,7 @@ ValueId BlockBuilder::param(std::string name, Shape shape, Init init, ParamUse u
   param.use = std::move(use);
   param.name = name;
   param.shape = shape;
-  param.decay = shape.size() >= 2;
+  param.decay = shape.size() >= 2 && param.use.role != ParamRole::router_state;
   if (init == Init::ones) param.init_mean = 1.0f;
   if (init == Init::normal) param.init_std = static_cast<float>(spec_.init_std);
   // GPT-2 (Radford et al. 2019, section 2.3): projections into the residual stream start smaller.
@@ -42,6 +43,11 @@ ValueId BlockBuilder::op(std::string_view kind, Attrs attrs, std::vector<ValueId
   return add_op(graph_, kind, std::move(attrs), std::move(inputs), names)[0];
 }
 
+std::vector<ValueId> BlockBuilder::ops(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
+                                       const std::vector<std::string>& names) {
+  return add_op(graph_, kind, std::move(attrs), std::move(inputs), names);
+}
+
 ValueId BlockBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init,
                              const ParamUse& use) {
   const ValueId weight = param(name + ".weight", {out, in}, init, use);
@@ -54,7 +60,7 @@ ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelI
   const ValueId tokens = block.batch("tokens", {inputs.batch, inputs.seq_len});
   const ValueId table =
       block.param("embed.weight", {spec.vocab, spec.width}, Init::normal, {ParamRole::vocabulary, {}, 1});
-  return block.op("embedding", {}, {tokens, table}, "embed");
+  return block.op("embedding", pack_attrs(EmbeddingAttrs{}), {tokens, table}, "embed");
 }
 
 ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs) {
@@ -67,16 +73,22 @@ ValueId qkv_projection(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
                       {ParamRole::column, {q, kv, kv}, spec.head_dim});
 }
 
-ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv) {
+ValueId attended_heads(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv,
+                       double score_scale) {
   AttentionAttrs attrs;
   attrs.heads = spec.heads;
   attrs.kv_heads = spec.kv_heads;
   attrs.head_dim = spec.head_dim;
   attrs.window = spec.window;
   attrs.softcap = spec.attn_softcap;
+  if (score_scale != 1.0) attrs.scale = score_scale / std::sqrt(static_cast<double>(spec.head_dim));
   const ValueId doc_start =
       inputs.doc_start ? block.batch("doc_start", {inputs.batch, inputs.seq_len}) : ValueId();
-  const ValueId attended = block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
+  return block.op("attention", pack_attrs(attrs), {qkv, doc_start}, "attn");
+}
+
+ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv) {
+  const ValueId attended = attended_heads(block, spec, inputs, qkv);
   return block.linear(attended, "attn.out", spec.heads * spec.head_dim, spec.width, Init::residual,
                       {ParamRole::row, {}, spec.head_dim});
 }

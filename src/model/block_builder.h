@@ -24,6 +24,9 @@ class BlockBuilder {
   ValueId param(std::string name, Shape shape, Init init, ParamUse use = {});  // the name within the block
   // An op with one output of interest, the first; the others get `name` with their operand's name appended.
   ValueId op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs, const std::string& name);
+  // The same with all outputs, under names of their own.
+  std::vector<ValueId> ops(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
+                           const std::vector<std::string>& names);
   // x W^T + b, with parameters `name`.weight and, when the model has biases, `name`.bias. x[...,in] ->
   // [...,out].
   // A column's bias is a column too, a row's is whole.
@@ -39,19 +42,25 @@ class BlockBuilder {
   std::vector<ParamSpec> params_;  // names within the block
 };
 
-// The three kinds of block of each family.
-struct BlockKinds {
-  BlockBuilder embed, layer, head;
+// How a family writes its blocks.
+struct FamilyBlocks {
+  BlockBuilder (*embed)(const ModelSpec& spec, const ModelInputs& inputs) = nullptr;
+  BlockBuilder (*layer)(const ModelSpec& spec, const ModelInputs& inputs, LayerKind kind) = nullptr;
+  BlockBuilder (*head)(const ModelSpec& spec, const ModelInputs& inputs) = nullptr;
 };
-BlockKinds gpt2_blocks(const ModelSpec& spec, const ModelInputs& inputs);
-BlockKinds llama_blocks(const ModelSpec& spec, const ModelInputs& inputs);
+FamilyBlocks gpt2_blocks();
+FamilyBlocks llama_blocks();
+FamilyBlocks deepseek_blocks();
 
-// What both families share. x is an activation [B,T,C], qkv the heads [B,T,(H+2K)*D].
+// What all families share. x is an activation [B,T,C], qkv the heads [B,T,(H+2K)*D].
 ValueId token_embedding(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs);
 // The batch's explicit positions; none where a position is the index in the row.
 ValueId explicit_positions(BlockBuilder& block, const ModelInputs& inputs);
 ValueId qkv_projection(BlockBuilder& block, const ModelSpec& spec, ValueId x);
-// Attention over the heads and its projection back to [B,T,C].
+// Attention over the heads, [B,T,H*D]; score_scale stands beside 1 / sqrt(D).
+ValueId attended_heads(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv,
+                       double score_scale = 1.0);
+// Likewise, and its projection back to [B,T,C].
 ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv);
 // The hidden layer [B,T,F] of an MLP without a gate.
 ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x);

@@ -19,7 +19,8 @@ BlockBuilder embed_block(const ModelSpec& spec, const ModelInputs& inputs) {
   return block;
 }
 
-BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs) {
+// There are no experts in this family.
+BlockBuilder layer_block(const ModelSpec& spec, const ModelInputs& inputs, LayerKind) {
   BlockBuilder block("gpt2.layer", spec);
   const ValueId x = block.input("x", {inputs.batch, inputs.seq_len, spec.width});
   const ValueId qkv = qkv_projection(block, spec, norm(block, spec, x, "attn_norm"));
@@ -41,8 +42,6 @@ BlockBuilder head_block(const ModelSpec& spec, const ModelInputs& inputs) {
 
 }  // namespace
 
-BlockKinds gpt2_blocks(const ModelSpec& spec, const ModelInputs& inputs) {
-  return {embed_block(spec, inputs), layer_block(spec, inputs), head_block(spec, inputs)};
-}
+FamilyBlocks gpt2_blocks() { return {embed_block, layer_block, head_block}; }
 
 }  // namespace trireme

@@ -6,34 +6,18 @@
 
 #include "config/model.h"
 #include "ir/graph.h"
+#include "ir/param_cut.h"
 
 namespace trireme {
-
-// What a parameter is to the op that reads it: passes decide by it how ranks may share it.
-enum class ParamRole : uint8_t {
-  whole,          // norms, biases of what is summed, small tables
-  column,         // [out,in] or [out]: each output is computed from a row of it
-  row,            // [out,in]: outputs are sums over its columns
-  vocabulary,     // [V,C]: a row per token id
-  expert_column,  // [E,out,in], likewise for each expert
-  expert_row,
-  router_state,  // f32[2,E], no gradient: the balancing bias of the experts, then a row that stays 0. What is
-                 // summed as its gradient is each expert's load, then its dropped tokens
-};
-
-struct ParamUse {
-  ParamRole role = ParamRole::whole;
-  // Columns that belong together: the sizes along `out` of parts that are each cut by themselves (q heads, k
-  // heads, v heads; gate, up). Empty: one part.
-  std::vector<int64_t> parts;
-  int64_t unit = 1;  // what is cut is a multiple of it: a head's size
-};
 
 // A parameter of the whole model. Names, as checkpoints have them: embed.weight, positions.weight,
 // layers.N.attn_norm.weight, layers.N.attn.qkv.weight (rows: q heads, k heads, v heads),
 // layers.N.attn.out.weight, layers.N.mlp_norm.weight, layers.N.mlp.up.weight or layers.N.mlp.gate_up.weight
 // (rows: gate, up), layers.N.mlp.down.weight, final_norm.weight, head.weight; biases likewise. Matrices are
-// [out, in].
+// [out, in]. Of layers with experts: layers.N.moe.router.weight [E,C], layers.N.moe.balance [2,E],
+// layers.N.moe.experts.gate_up.weight [E,2F,C], layers.N.moe.experts.down.weight [E,C,F] and
+// layers.N.moe.shared.gate_up.weight, layers.N.moe.shared.down.weight. Of latent attention, under
+// layers.N.attn: q_down, q_norm, q_up or q alone, kv_down, kv_norm, kv_up, k_rope, out.
 struct ParamSpec {
   std::string name;
   Shape shape;
@@ -55,6 +39,10 @@ struct Model {
   std::vector<ParamSpec> params;  // in the order of the blocks; a tied one stands once
 };
 
+// A layer's feed-forward part: one, or a choice of experts.
+enum class LayerKind : uint8_t { dense, moe };
+LayerKind layer_kind(const ModelSpec& spec, int64_t layer);
+
 enum class HeadResult : uint8_t { loss, logits };  // logits: of the last position, for generation
 
 // The fixed extents of one micro-batch and which batch values there are besides tokens.
@@ -69,6 +57,7 @@ struct ModelInputs {
 // The spec must be resolved. All values are f32 here; the precision pass chooses the compute dtype.
 Model build_model(const ModelSpec& spec, const ModelInputs& inputs);
 
+// Without the routers' state, which nothing trains.
 int64_t parameter_count(const Model& model);
 
 }  // namespace trireme

@@ -26,6 +26,11 @@ struct ValueText {
   std::string operator()(double value) const { return number_text(value); }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::vector<double>& values) const {
+    std::string text;
+    for (const double value : values) text += (text.empty() ? "" : ",") + number_text(value);
+    return "[" + text + "]";
+  }
 
   static std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

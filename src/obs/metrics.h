@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "obs/append_file.h"
 
@@ -14,7 +15,7 @@ namespace trireme {
 
 struct Metric {
   std::string name;
-  std::variant<int64_t, float, double, bool, std::string> value;
+  std::variant<int64_t, float, double, bool, std::string, std::vector<double>> value;
 };
 
 // The line without its newline, as written.

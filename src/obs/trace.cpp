@@ -44,9 +44,10 @@ void TraceWriter::name_stream(int64_t rank, int64_t stream, const std::string& n
 }
 
 void TraceWriter::add(const TraceSpan& span) {
-  event(fmt::format(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+  event(fmt::format(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}{}}})",
                     quoted(span.name), quoted(span.category), span.rank, span.stream, span.start_us,
-                    span.duration_us));
+                    span.duration_us,
+                    span.bytes < 0 ? "" : fmt::format(R"(,"args":{{"bytes":{}}})", span.bytes)));
 }
 
 void TraceWriter::event(const std::string& json) {

@@ -13,6 +13,7 @@ struct TraceSpan {
   int64_t stream = 0;
   double start_us = 0;  // from the trace's beginning
   double duration_us = 0;
+  int64_t bytes = -1;  // that the rank sent; -1: not said
 };
 
 class TraceWriter {

@@ -1,11 +1,58 @@
 // The tape operations behind gradient rules.
 #include "ops/gradient.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ops/op.h"
 
 namespace trireme {
+
+namespace {
+
+Placement& place_on_tp(Value& value) { return value.placements.axes[static_cast<size_t>(BlockAxis::tp)]; }
+
+Value& value_of(Tape& tape, ValueId id) { return tape.values[static_cast<size_t>(id.index)]; }
+
+std::vector<ValueId> make_outputs(Tape& tape, const GradientBuilder::Emit& emit) {
+  const OpDef& def = op_def(emit.kind);
+  std::vector<TensorType> inputs;
+  for (const ValueId id : emit.inputs) inputs.push_back(id.valid() ? value_of(tape, id).type : absent_type());
+  const std::vector<TensorType> types = def.infer(emit.attrs, inputs);
+  std::vector<ValueId> outputs = emit.outputs;
+  outputs.resize(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (outputs[i].valid() || i >= emit.names.size() || emit.names[i].empty()) continue;
+    outputs[i] = ValueId(static_cast<int64_t>(tape.values.size()));
+    tape.values.push_back({emit.names[i], types[i], ValueRole::local, {}});
+  }
+  return outputs;
+}
+
+std::vector<ValueId> emit_backward(Tape& tape, const GradientBuilder::Emit& emit) {
+  std::vector<ValueId> outputs = make_outputs(tape, emit);
+  tape.backward.push_back({emit.kind, emit.attrs, emit.inputs, outputs});
+  return outputs;
+}
+
+}  // namespace
+
+ValueId sum_grads(Tape& tape, ValueId value, ValueId earlier, ValueId later) {
+  if (!earlier.valid()) return later;
+  return emit_backward(tape, {"add", {}, {earlier, later}, {}, {value_of(tape, value).name + ".grad"}})[0];
+}
+
+ValueId finished_grad(Tape& tape, ValueId value) {
+  const auto index = static_cast<size_t>(value.index);
+  const ValueId addends = std::exchange(tape.partial_grads[index], ValueId());
+  if (addends.valid()) {
+    const ValueId whole = emit_backward(
+        tape, {"all_reduce", pack_attrs(tape.tp), {addends}, {}, {value_of(tape, value).name + ".grad"}})[0];
+    tape.grads[index] = sum_grads(tape, value, tape.grads[index], whole);
+  }
+  return tape.grads[index];
+}
 
 GradientBuilder::GradientBuilder(Tape& tape, size_t forward_index) : tape_(tape), index_(forward_index) {}
 
@@ -22,9 +69,15 @@ const TensorType& GradientBuilder::input_type(int i) const {
 
 ValueId GradientBuilder::output(int i) const { return at(op().outputs, i); }
 
-ValueId GradientBuilder::output_grad(int i) const {
+GradientBuilder::ArrivedGrad GradientBuilder::arrived_grad(int i) const {
   const ValueId value = output(i);
-  return value.valid() ? at(tape_.grads, value.index) : ValueId();
+  if (!value.valid()) return {};
+  return {at(tape_.grads, value.index), at(tape_.partial_grads, value.index)};
+}
+
+ValueId GradientBuilder::output_grad(int i) {
+  const ValueId value = output(i);
+  return value.valid() ? finished_grad(tape_, value) : ValueId();
 }
 
 bool GradientBuilder::wants_grad(int i) const {
@@ -41,7 +94,11 @@ ValueId GradientBuilder::param_grad(int i) {
     tape_.param_grads[index] = ValueId(static_cast<int64_t>(tape_.values.size()));
     tape_.values.push_back(
         {param.name + ".grad", {DType::f32, param.type.shape}, ValueRole::param_grad, param.placements});
+    if (gives_addends(i)) place_on_tp(tape_.values.back()) = kPartial;
   }
+  const bool addends =
+      place_on_tp(tape_.values[static_cast<size_t>(tape_.param_grads[index].index)]) == kPartial;
+  CHECK(addends == gives_addends(i), "{} is read both whole and in parts", tape_.values[index].name);
   return tape_.param_grads[index];
 }
 
@@ -50,45 +107,35 @@ ValueId GradientBuilder::take_input_grad(int i) {
   return value.valid() ? std::exchange(tape_.grads[static_cast<size_t>(value.index)], ValueId()) : ValueId();
 }
 
-void GradientBuilder::add_grad(ValueId value, ValueId grad) {
-  ValueId& sum = tape_.grads[static_cast<size_t>(value.index)];
-  if (!sum.valid()) {
-    sum = grad;
-    return;
-  }
-  const ValueId earlier = sum;
-  sum = emit(
-      {"add", {}, {earlier, grad}, {}, {tape_.values[static_cast<size_t>(value.index)].name + ".grad"}})[0];
+// Input i is whole, and another operand is cut.
+bool GradientBuilder::gives_addends(int i) const {
+  const auto cut = [&](ValueId id) {
+    if (!id.valid()) return false;
+    const Placement::Kind kind = place_on_tp(tape_.values[static_cast<size_t>(id.index)]).kind;
+    return kind == Placement::Kind::shard || kind == Placement::Kind::rows;
+  };
+  if (place_on_tp(tape_.values[static_cast<size_t>(input(i).index)]) != kReplicate) return false;
+  return std::any_of(op().inputs.begin(), op().inputs.end(), cut) ||
+         std::any_of(op().outputs.begin(), op().outputs.end(), cut);
 }
 
 void GradientBuilder::add_input_grad(int i, ValueId grad) {
-  if (wants_grad(i)) add_grad(input(i), grad);
+  if (!wants_grad(i)) return;
+  std::vector<ValueId>& sums = gives_addends(i) ? tape_.partial_grads : tape_.grads;
+  ValueId& sum = sums[static_cast<size_t>(input(i).index)];
+  sum = sum_grads(tape_, input(i), sum, grad);
 }
 
-std::vector<ValueId> GradientBuilder::make_outputs(const Emit& emit) {
-  const OpDef& def = op_def(emit.kind);
-  std::vector<TensorType> inputs;
-  for (const ValueId id : emit.inputs)
-    inputs.push_back(id.valid() ? tape_.values[static_cast<size_t>(id.index)].type : absent_type());
-  const std::vector<TensorType> types = def.infer(emit.attrs, inputs);
-  std::vector<ValueId> outputs = emit.outputs;
-  outputs.resize(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (outputs[i].valid() || i >= emit.names.size() || emit.names[i].empty()) continue;
-    outputs[i] = ValueId(static_cast<int64_t>(tape_.values.size()));
-    tape_.values.push_back({emit.names[i], types[i], ValueRole::local, {}});
-  }
-  return outputs;
+void GradientBuilder::add_whole_input_grad(int i, ValueId grad) {
+  if (!wants_grad(i)) return;
+  ValueId& sum = tape_.grads[static_cast<size_t>(input(i).index)];
+  sum = sum_grads(tape_, input(i), sum, grad);
 }
 
-std::vector<ValueId> GradientBuilder::emit(const Emit& emit) {
-  std::vector<ValueId> outputs = make_outputs(emit);
-  tape_.backward.push_back({emit.kind, emit.attrs, emit.inputs, outputs});
-  return outputs;
-}
+std::vector<ValueId> GradientBuilder::emit(const Emit& emit) { return emit_backward(tape_, emit); }
 
 std::vector<ValueId> GradientBuilder::replace_forward(const Emit& emit) {
-  std::vector<ValueId> outputs = make_outputs(emit);
+  std::vector<ValueId> outputs = make_outputs(tape_, emit);
   tape_.forward[index_] = {emit.kind, emit.attrs, emit.inputs, outputs};
   return outputs;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ops/placing.h"
 
 namespace trireme {
 
@@ -12,11 +13,19 @@ namespace trireme {
 struct Tape {
   std::vector<Value>& values;
   std::vector<Op>& forward;
-  std::vector<Op> backward;          // in the order of emission
-  std::vector<bool> wants_grad;      // by value of the forward graph
-  std::vector<ValueId> grads;        // by value: the sum of what has arrived, or invalid
-  std::vector<ValueId> param_grads;  // by value: the accumulator of a parameter, made on first use
+  std::vector<Op> backward;            // in the order of emission
+  std::vector<bool> wants_grad;        // by value of the forward graph
+  std::vector<ValueId> grads;          // by value: the sum of what has arrived, or invalid
+  std::vector<ValueId> partial_grads;  // likewise, of what are addends over the ranks of tp
+  std::vector<ValueId> param_grads;    // by value: the accumulator of a parameter, made on first use
+  AxisAttrs tp;                        // whose ranks addends are summed over
 };
+
+// The sum of two gradients of `value`, of which the earlier may be invalid: then it is the later one.
+ValueId sum_grads(Tape& tape, ValueId value, ValueId earlier, ValueId later);
+
+// All that has arrived for `value`, whole: addends are summed over ranks. Invalid when nothing has.
+ValueId finished_grad(Tape& tape, ValueId value);
 
 class GradientBuilder {
  public:
@@ -28,7 +37,15 @@ class GradientBuilder {
   ValueId output(int i) const;                // using one in an emitted op saves it from forward to backward
 
   // The gradient that arrived at output i; invalid when none does (nobody used it).
-  ValueId output_grad(int i) const;
+  // Where it came in addends over the ranks of tp, these are summed here.
+  ValueId output_grad(int i);
+
+  // The two apart, for ops that move values between ranks: what arrived at output i as addends over the ranks
+  // of tp, and what is whole. Invalid when there is none.
+  struct ArrivedGrad {
+    ValueId whole, addends;
+  };
+  ArrivedGrad arrived_grad(int i) const;
 
   // Whether input i is an activation or a parameter that wants a gradient.
   bool wants_grad(int i) const;
@@ -41,8 +58,11 @@ class GradientBuilder {
   // add it: invalid when there is none. What is then given to add_input_grad must contain it.
   ValueId take_input_grad(int i);
 
-  // Gives `grad` to activation input i; contributions are summed with `add`.
+  // Gives `grad` to activation input i; contributions are summed with `add`. Where the input is whole on
+  // every rank of tp but the op works on a part of its heads, rows or columns, the contribution is an addend.
   void add_input_grad(int i, ValueId grad);
+  // The same for an op that has made `grad` whole.
+  void add_whole_input_grad(int i, ValueId grad);
 
   // A new backward op. Outputs: an invalid id asks for a fresh value named after `names`; a valid one (an
   // accumulator) is used as it is. `names[i]` empty leaves optional output i absent. Returns the output ids.
@@ -62,8 +82,7 @@ class GradientBuilder {
   std::vector<ValueId> replace_forward(const Emit& emit);
 
  private:
-  std::vector<ValueId> make_outputs(const Emit& emit);
-  void add_grad(ValueId value, ValueId grad);
+  bool gives_addends(int i) const;
 
   Tape& tape_;
   size_t index_;

@@ -50,6 +50,7 @@ struct OperandDef {
   };
   std::string_view name;
   Use use = Use::plain;
+  bool master = false;  // of a parameter: the f32 master weights are read, whatever the compute dtype
 };
 
 struct OpDef {

@@ -32,7 +32,7 @@ Cut keep_op(const PlaceQuery& query, std::vector<Placement> inputs, Placement ma
 
 Cut place_by_rows(const PlaceQuery& query) {
   const Placement place = meeting_place(query);
-  const bool inside_a_row = place.kind == Placement::Kind::shard &&
+  const bool inside_a_row = place.kind == Placement::Kind::shard && query.inputs[0].dtype != DType::i32 &&
                             place.dim + 1 == static_cast<int32_t>(query.inputs[0].shape.size());
   return place_activations(query, inside_a_row ? query.home : place);
 }

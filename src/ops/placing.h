@@ -1,6 +1,7 @@
 // Placement rules: how an op is cut over the ranks of one mesh axis. The shard pass (passes/shard.h) asks
 // each op in turn with the placements that its operands have, and moves those that the rule wants elsewhere.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,22 +14,28 @@ namespace trireme {
 
 struct PlaceQuery {
   const Op& op;
-  std::span<const TensorType> inputs;  // as they are now, cut on the axes before this one; absent_type()
-                                       // where there is none
-  std::span<const Placement> placed;  // by input, on this axis
-  std::vector<bool> params;           // by input: it is a parameter, placed as its role says
-  Placement home;                     // of activations between layers: where addends are best summed to
+  std::span<const TensorType> inputs;  // as they lie: cut as `placed` says; absent_type() where there is none
+  std::span<const Placement> placed;   // by input, on this axis
+  std::vector<bool> params;            // by input: it is a parameter, placed as its role says
+  Placement home;                      // of activations between layers: where addends are best summed to
   BlockAxis axis = BlockAxis::tp;
   int64_t ranks = 1, rank = 0;  // of the axis
   std::string_view cp_mode;     // ring | allgather | ulysses
 };
 
-// The op as each rank runs it.
+// The op as each rank runs it. `then`: an operand that is not to be summed with the rest where the output is
+// a sum of addends (the bias of a row-parallel linear); the op runs without it, and `kind`(sum, operand)
+// after it.
 struct Cut {
+  struct Then {
+    size_t input = 0;
+    std::string kind;
+  };
   std::vector<Placement> inputs;   // wanted
   std::vector<Placement> outputs;  // made
   std::string kind;                // of the op; another one where ranks have to talk inside it
   Attrs attrs;
+  std::optional<Then> then = {};
 };
 
 // Throws std::invalid_argument where the op cannot be cut so.

@@ -47,7 +47,8 @@ void run_gradient_rules(const Graph& graph, Tape& tape) {
   for (size_t i = graph.ops.size(); i-- > 0;) {
     const Op& op = graph.ops[i];
     const bool reached = std::any_of(op.outputs.begin(), op.outputs.end(), [&](ValueId id) {
-      return id.valid() && (tape.grads[at(id)].valid() || (is_loss(graph, id) && tape.wants_grad[at(id)]));
+      return id.valid() && (tape.grads[at(id)].valid() || tape.partial_grads[at(id)].valid() ||
+                            (is_loss(graph, id) && tape.wants_grad[at(id)]));
     });
     const OpDef& def = op_def(op.kind);
     if (!reached || def.gradient == nullptr) continue;
@@ -58,10 +59,10 @@ void run_gradient_rules(const Graph& graph, Tape& tape) {
 
 // A gradient that is passed through unchanged would be an output_grad and an input_grad at once: an input's
 // gradient needs memory of its own.
-void name_input_grads(const Graph& graph, const Tape& tape) {
+void name_input_grads(const Graph& graph, Tape& tape) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     if (graph.values[i].role != ValueRole::input || !tape.wants_grad[i]) continue;
-    const ValueId grad = tape.grads[i];
+    const ValueId grad = finished_grad(tape, ValueId(static_cast<int64_t>(i)));
     CHECK(grad.valid(), "{}: no gradient reaches input {}", graph.name, graph.values[i].name);
     Value& value = tape.values[at(grad)];
     CHECK(value.role == ValueRole::local, "{}: the gradient of {} has another role", graph.name,
@@ -107,10 +108,11 @@ void set_roles(Code& code, BackwardForm form) {
 
 }  // namespace
 
-Code autodiff(const Graph& graph, BackwardForm form) {
+Code autodiff(const Graph& graph, BackwardForm form, const AxisAttrs& tp) {
   Code code = forward_only(graph);
-  Tape tape{code.values, code.forward, {}, wanted(graph), {}, {}};
+  Tape tape{code.values, code.forward, {}, wanted(graph), {}, {}, {}, tp};
   tape.grads.resize(graph.values.size());
+  tape.partial_grads.resize(graph.values.size());
   tape.param_grads.resize(graph.values.size());
   seed(graph, tape);
   run_gradient_rules(graph, tape);

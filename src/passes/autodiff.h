@@ -11,10 +11,13 @@
 // `saved`.
 #pragma once
 #include "ir/code.h"
+#include "ops/placing.h"
 
 namespace trireme {
 
-Code autodiff(const Graph& graph, BackwardForm form);
+// tp: the ranks over which the gradient of a value that all of them have whole, but of which each has used a
+// part, is summed.
+Code autodiff(const Graph& graph, BackwardForm form, const AxisAttrs& tp = {});
 
 // The forward alone, for evaluation and generation: nothing is saved.
 Code forward_only(const Graph& graph);

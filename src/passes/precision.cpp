@@ -3,6 +3,7 @@
 
 #include "ops/build.h"
 #include "ops/cast/cast.h"
+#include "ops/op.h"
 
 namespace trireme {
 namespace {
@@ -25,12 +26,21 @@ void read_tables_in_f32(Graph& graph, DType compute) {
   }
 }
 
+void keep_masters(Graph& graph) {
+  for (const Op& op : graph.ops) {
+    const OpDef& def = op_def(op.kind);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (def.inputs[i].master && op.inputs[i].valid()) graph.value(op.inputs[i]).type.dtype = DType::f32;
+  }
+}
+
 }  // namespace
 
 void apply_precision(Graph& graph, DType compute, TableReads tables) {
   for (Value& value : graph.values)
     if ((value.role == ValueRole::input || value.role == ValueRole::param) && value.type.dtype == DType::f32)
       value.type.dtype = compute;
+  keep_masters(graph);
   if (tables == TableReads::master && compute != DType::f32) read_tables_in_f32(graph, compute);
   infer_types(graph);
 }

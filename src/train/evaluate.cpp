@@ -35,9 +35,9 @@ EvalResult EvalSet::run(Engine& engine) const {
   CHECK(timeline != nullptr && timeline->micro_batches * mesh.data_parallel() == micro_batches(),
         "the program evaluates another set");
   const auto count = static_cast<size_t>(timeline->micro_batches);
-  const std::vector<BatchArrays> all = trireme::micro_batches(engine.program(), rows_, micro_, seq_len_);
+  const MicroBatches all = trireme::micro_batches(engine.program(), rows_, spec_);
   const auto part = static_cast<size_t>(mesh.data_parallel_index(engine.program().rank));
-  engine.run(*timeline, std::span(all).subspan(part * count, count));
+  engine.run(*timeline, std::span(all.arrays).subspan(part * count, count));
   double sums[2] = {0, 0};
   engine.read_buffer(engine.program().result, sums, sizeof sums);
   EvalResult result;

@@ -2,6 +2,9 @@
 // tensor they hold, then send the parts, tensor by tensor, in the order in which the leader asks for them.
 #include "train/gather.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.h"
 #include "train/weights.h"
 
@@ -13,11 +16,15 @@ struct Part {
   int64_t first = 0, count = 0;
 };
 
+// Of the copies of a replica that other replicas have, the first counts.
 bool holds_first_copy(const Mesh& mesh, int32_t rank) {
   return mesh.data_parallel_index(rank) < mesh.dp_shard;
 }
 
-int64_t bytes_of(const std::vector<Part>& parts) { return static_cast<int64_t>(parts.size() * sizeof(Part)); }
+template <class T>
+int64_t bytes_of(const std::vector<T>& items) {
+  return static_cast<int64_t>(items.size() * sizeof(T));
+}
 
 // In the order of kTrainingStates, and of params within.
 template <class Visit>
@@ -29,22 +36,29 @@ void for_each_tensor(const Program& program, const Visit& visit) {
 
 void send_parts(Communicator& control, const Engine& engine, std::string_view what) {
   CHECK(engine.host_addressable(), "parts are sent from where they lie");
+  std::vector<int64_t> counts;  // of parts, by tensor
   std::vector<Part> parts;
   for_each_tensor(engine.program(), [&](const NamedState& named, ParamId id, const Param&) {
-    const StatePiece piece = engine.state_piece(id, named.state);
-    parts.push_back({piece.first, static_cast<int64_t>(piece.values.size())});
+    const std::vector<StatePiece> pieces = engine.state_pieces(id, named.state);
+    counts.push_back(static_cast<int64_t>(pieces.size()));
+    for (const StatePiece& piece : pieces)
+      parts.push_back({piece.first, static_cast<int64_t>(piece.values.size())});
   });
+  control.send(counts.data(), bytes_of(counts), 0, what);
   control.send(parts.data(), bytes_of(parts), 0, what);
   for_each_tensor(engine.program(), [&](const NamedState& named, ParamId id, const Param&) {
-    const StatePiece piece = engine.state_piece(id, named.state);
-    if (!piece.values.empty())
-      control.send(piece.values.data(), static_cast<int64_t>(piece.values.size_bytes()), 0, what);
+    std::vector<float> joined;  // a message per tensor
+    const std::vector<StatePiece> pieces = engine.state_pieces(id, named.state);
+    if (pieces.empty()) return;
+    for (const StatePiece& piece : pieces)
+      joined.insert(joined.end(), piece.values.begin(), piece.values.end());
+    control.send(joined.data(), bytes_of(joined), 0, what);
   });
 }
 
 struct Remote {
   int rank = 0;
-  std::vector<Part> parts;  // by tensor
+  std::vector<std::vector<Part>> parts;  // by tensor
 };
 
 std::vector<Remote> remotes(Communicator* control, std::span<const Engine* const> engines,
@@ -52,11 +66,33 @@ std::vector<Remote> remotes(Communicator* control, std::span<const Engine* const
   std::vector<Remote> found;
   for (int32_t rank = 0; rank < program.mesh.ranks(); ++rank) {
     if (!holds_first_copy(program.mesh, rank) || engines[static_cast<size_t>(rank)] != nullptr) continue;
+    std::vector<int64_t> counts(kTrainingStates.size() * program.params.size());
+    control->recv(counts.data(), bytes_of(counts), rank, what);
+    std::vector<Part> all(static_cast<size_t>(std::accumulate(counts.begin(), counts.end(), int64_t{0})));
+    control->recv(all.data(), bytes_of(all), rank, what);
     Remote& remote = found.emplace_back(Remote{rank, {}});
-    remote.parts.resize(kTrainingStates.size() * program.params.size());
-    control->recv(remote.parts.data(), bytes_of(remote.parts), rank, what);
+    auto next = all.begin();
+    for (const int64_t count : counts) {
+      remote.parts.emplace_back(next, next + count);
+      next += count;
+    }
   }
   return found;
+}
+
+// A rank's parts of one tensor into their places; nowhere when `whole` is empty, but what is sent is taken.
+void receive(Communicator& control, int rank, const std::vector<Part>& parts, std::span<float> whole,
+             std::string_view what) {
+  int64_t elements = 0;
+  for (const Part& part : parts) elements += part.count;
+  if (elements == 0) return;
+  std::vector<float> joined(static_cast<size_t>(elements));
+  control.recv(joined.data(), bytes_of(joined), rank, what);
+  auto next = joined.begin();
+  for (const Part& part : parts) {
+    if (!whole.empty()) std::copy_n(next, part.count, whole.begin() + part.first);
+    next += part.count;
+  }
 }
 
 GatheredState gather_on_leader(RankLink& link, std::span<const Engine* const> all, const Engine& mine,
@@ -71,23 +107,15 @@ GatheredState gather_on_leader(RankLink& link, std::span<const Engine* const> al
   size_t tensor = 0;
   for_each_tensor(program, [&](const NamedState& named, ParamId id, const Param& param) {
     std::span<const float> whole;
-    for (const Engine* engine : near) {
-      const StatePiece piece = engine->state_piece(id, named.state);
-      if (static_cast<int64_t>(piece.values.size()) == count(param.shape)) whole = piece.values;
-    }
+    for (const Engine* engine : near)
+      for (const StatePiece& piece : engine->state_pieces(id, named.state))
+        if (static_cast<int64_t>(piece.values.size()) == count(param.shape)) whole = piece.values;
     std::vector<float> copy;
     if (whole.empty() && mine.host_addressable()) {
       copy.resize(static_cast<size_t>(count(param.shape)));
       for (const Engine* engine : near) engine->read_state(id, named.state, copy);
     }
-    // What is sent is taken, wanted or not.
-    for (const Remote& remote : far) {
-      const Part& part = remote.parts[tensor];
-      if (part.count == 0) continue;
-      std::vector<float> unwanted(whole.empty() ? 0 : static_cast<size_t>(part.count));
-      float* to = whole.empty() ? copy.data() + part.first : unwanted.data();
-      link.control()->recv(to, part.count * size_of(DType::f32), remote.rank, what);
-    }
+    for (const Remote& remote : far) receive(*link.control(), remote.rank, remote.parts[tensor], copy, what);
     if (!copy.empty()) whole = state.copies.emplace_back(std::move(copy));
     state.pieces.push_back({named.prefix + param.name, DType::f32, param.shape, std::as_bytes(whole)});
     ++tensor;

@@ -26,10 +26,12 @@ int ranks_per_process(const RunSpec& spec, int processes) {
   const auto ranks = static_cast<int>(all_ranks(spec));
   if (ranks % processes != 0)
     fail_user(
-        "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {}), which {} processes "
+        "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {} x cp = {} x tp = {}), "
+        "which {} processes "
         "do not divide: start {}, or set --ranks {}",
-        ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, processes,
-        divisors_text(ranks), std::lcm(spec.parallel.pp, processes));
+        ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, spec.parallel.cp,
+        spec.parallel.tp, processes, divisors_text(ranks),
+        std::lcm(spec.parallel.pp * block_ranks(spec), processes));
   return ranks / processes;
 }
 

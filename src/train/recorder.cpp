@@ -1,9 +1,21 @@
 // Names of metrics, in the order in which they stand in a line.
 #include "train/recorder.h"
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 
 namespace trireme {
+
+// The load of every layer stands in lines that are shown: it is layers x experts numbers.
+static void add_experts(const ExpertLoad& load, bool by_layer, std::vector<Metric>& metrics) {
+  metrics.push_back({"moe_max_share", load.max_share});
+  metrics.push_back({"moe_entropy", load.entropy});
+  metrics.push_back({"moe_dropped", load.dropped});
+  if (!by_layer) return;
+  for (const LayerLoad& layer : load.layers)
+    metrics.push_back({fmt::format("moe_load.{}", layer.layer), layer.chosen});
+}
 
 Recorder::Recorder(const RunFolder& folder, const RunSpec& spec, int64_t resumed_step, double flops_per_token,
                    double peak_flops)
@@ -30,8 +42,7 @@ std::optional<double> Recorder::mfu(double tokens_per_s) const {
 
 void Recorder::show(const StepResult& result) {
   if (++steps_ > 1) measured_s_ += result.step_s;
-  const bool last = result.step == spec_.run.steps;
-  if (result.step % spec_.run.log_every_steps != 0 && !last && steps_ > 1) return;
+  if (!is_shown(result.step) && steps_ > 1) return;
   Progress progress;
   progress.step = result.step;
   progress.steps = spec_.run.steps;
@@ -64,6 +75,7 @@ void Recorder::write(const StepResult& result) {
     metrics.push_back({"val_loss", result.eval->loss});
     if (result.eval->bits_per_byte) metrics.push_back({"val_bits_per_byte", *result.eval->bits_per_byte});
   }
+  if (result.experts) add_experts(*result.experts, is_shown(result.step), metrics);
   metrics_.write(result.step, metrics);
 
   std::vector<Scalar> scalars;

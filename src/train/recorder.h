@@ -8,6 +8,7 @@
 #include "obs/progress.h"
 #include "obs/tensorboard.h"
 #include "train/evaluate.h"
+#include "train/expert_load.h"
 #include "train/run_folder.h"
 
 namespace trireme {
@@ -27,6 +28,7 @@ struct StepResult {
   double eval_s = 0;
   double checkpoint_s = 0;  // of the save that came before this step: a step's line is written before its own
   std::optional<EvalResult> eval;
+  std::optional<ExpertLoad> experts;  // of models that have any
 };
 
 class Recorder {
@@ -35,6 +37,11 @@ class Recorder {
   // is the MFU; peak 0 means n/a.
   Recorder(const RunFolder& folder, const RunSpec& spec, int64_t resumed_step, double flops_per_token,
            double peak_flops);
+
+  // Whether the step's line is one that people see: it then has more of what is costly to write.
+  bool is_shown(int64_t step) const {
+    return step % spec_.run.log_every_steps == 0 || step == spec_.run.steps;
+  }
 
   // Shows the step as it is done, before evaluation and saving.
   void show(const StepResult& result);

@@ -42,9 +42,7 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
       folder(run_folder(spec)),
       threads(thread_count(spec)),
       log(log_options),
-      mesh{.pp = static_cast<int32_t>(spec.parallel.pp),
-           .dp_replicate = static_cast<int32_t>(spec.parallel.dp_replicate),
-           .dp_shard = static_cast<int32_t>(spec.parallel.dp_shard)},
+      mesh(mesh_of(spec)),
       traces(folder.traces(), here) {
   open_data();
   compile_program();
@@ -94,7 +92,7 @@ void RunSetup::compile_program() {
   compiled = compile(spec, compile_options(here.first));
   const std::vector<int64_t> arenas = prove_pipeline(spec, compile_options(here.first), compiled.program);
   for (int rank = here.first; rank < here.first + here.count; ++rank)
-    arena_bytes += arenas[static_cast<size_t>(rank / mesh.data_parallel())];
+    arena_bytes += arenas[static_cast<size_t>(mesh.stage_rank(rank))];
   if (here.count > 1) check_memory();
   flops_per_token = trireme::flops_per_token(spec.model, compiled.model, spec.data.seq_len);
 }
@@ -152,9 +150,10 @@ void RunSetup::describe() {
            spec.run.device == DeviceKind::null ? "null" : "cpu");
   if (mesh.ranks() > 1)
     log.info(
-        "{} ranks: pp {} x dp_replicate {} x dp_shard {}, zero {}; {} of {} lanes per data-parallel rank; "
+        "{} ranks: pp {} x dp_replicate {} x dp_shard {} x cp {} x tp {}, zero {}; {} of {} lanes per "
+        "data-parallel rank; "
         "the memory is rank 0's, of {:.1f} MB for all {} ranks here",
-        mesh.ranks(), mesh.pp, mesh.dp_replicate, mesh.dp_shard, spec.parallel.zero,
+        mesh.ranks(), mesh.pp, mesh.dp_replicate, mesh.dp_shard, mesh.cp, mesh.tp, spec.parallel.zero,
         spec.batch.lanes / mesh.data_parallel(), spec.batch.lanes, static_cast<double>(arena_bytes) / 1e6,
         here.count);
   if (peak.flops_per_s > 0)

@@ -6,12 +6,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compile/comm_report.h"
 #include "compile/timeline_text.h"
 
 namespace trireme {
 namespace {
 
-constexpr int64_t kStepRow = 0, kComputeRow = 1, kCommRow = 2, kFirstP2pRow = 3;
+// Rows: the step, its streams, the axes of ops inside blocks, then a link each.
+constexpr int64_t kStepRow = 0, kComputeRow = 1, kCommRow = 2, kFirstAxisRow = 3,
+                  kFirstP2pRow = kFirstAxisRow + kBlockAxes;
 
 int64_t row_of(const Action& action) {
   if (action.stream == Stream::p2p) return kFirstP2pRow + action.transfers[0].comm.index;
@@ -35,7 +38,7 @@ std::string name_of_action(const Program& program, const Action& action) {
 }  // namespace
 
 RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
-                   std::span<const ActionTime> times) {
+                   std::span<const ActionTime> times, std::span<const AxisCall> calls) {
   CHECK(times.size() == timeline.actions.size(), "{} times of {} actions", times.size(),
         timeline.actions.size());
   RankTrace trace{.step = step, .rows = {{kStepRow, "step"}}, .spans = {}};
@@ -53,6 +56,14 @@ RankTrace trace_of(const Program& program, const Timeline& timeline, const Trace
     const int64_t row = row_of(action);
     trace.rows.try_emplace(row, row_name(program, action));
     add(name_of_action(program, action), name_of(action.stream), row, times[i]);
+    if (!action.transfers.empty()) trace.spans.back().bytes = sent_bytes(program, action);
+  }
+  for (const AxisCall& call : calls) {
+    const int64_t row = kFirstAxisRow + static_cast<int64_t>(call.axis);
+    trace.rows.try_emplace(row, fmt::format("axis {}", name_of(call.axis)));
+    add(fmt::format("{} in {}", call.op, name_of_action(program, timeline.actions[call.action])), "axis", row,
+        call.time);
+    trace.spans.back().bytes = call.sent_bytes;
   }
   return trace;
 }

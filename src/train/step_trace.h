@@ -21,16 +21,16 @@ struct TracedStep {
 };
 
 // What a rank shows of a step, times from its own start. Rows, top to bottom: the step, the compute stream,
-// the comm stream, and one per group that sends or receives.
+// the comm stream, one per axis that ops inside blocks talk on, and one per group that sends or receives.
 struct RankTrace {
   TracedStep step;
   std::map<int64_t, std::string> rows;  // by TraceSpan::stream
-  std::vector<TraceSpan> spans;         // the step, then every action of the timeline in its order
+  std::vector<TraceSpan> spans;         // the step, every action of the timeline in its order, calls
 };
 
 // Actions are named as `trireme compile --print timeline` has them: "forward layers.0 mb 1".
 RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
-                   std::span<const ActionTime> times);
+                   std::span<const ActionTime> times, std::span<const AxisCall> calls = {});
 
 class StepTraces {
  public:

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "train/batches.h"
+#include "train/expert_load.h"
 #include "train/gather.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
@@ -69,6 +70,7 @@ class Trainer {
     result.counted_tokens = counted_tokens(rows);
     result.lr = learning_rate(spec_.lr, spec_.optimizer.lr, state_.step);
     run_program(rows, result);
+    if (spec_.model.moe.experts > 0 && computes()) result.experts = expert_load(link_, mine_.engine);
     ++state_.step;
     state_.data_position += spec_.batch.sequences;
     state_.tokens_seen += tokens_per_step(spec_);
@@ -84,10 +86,11 @@ class Trainer {
     return result;
   }
 
-  // Of the whole step: loss and gradient are means over them. Each row once: all ranks of a pipeline have it.
+  // Of the whole step: loss and gradient are means over them. Each row once: of the ranks that work on it
+  // together one counts it.
   int64_t counted_tokens(const StepBatch& rows) {
     int64_t counted = 0;
-    if (link_.rank() < setup_.mesh.data_parallel())
+    if (setup_.mesh.counts_rows(link_.rank()))
       for (const int64_t c : rows.counted) counted += c;
     return static_cast<int64_t>(link_.sum(static_cast<double>(counted), "the start of a step"));
   }
@@ -97,9 +100,8 @@ class Trainer {
     const bool traced = std::ranges::count(spec_.run.trace_steps, state_.step + 1) > 0;
     mine_.engine.time_actions(traced ? Timing::on : Timing::off);
     const double start = seconds_now();
-    const StepOutcome outcome = run_optimizer_step(
-        mine_.engine, spec_.optimizer, scalars,
-        micro_batches(mine_.compiled.program, rows, spec_.batch.micro, spec_.data.seq_len));
+    const StepOutcome outcome = run_optimizer_step(mine_.engine, spec_.optimizer, scalars,
+                                                   micro_batches(mine_.compiled.program, rows, spec_).arrays);
     mine_.engine.time_actions(Timing::off);
     if (traced) trace({link_.rank(), start, seconds_now()});
     result.loss = outcome.loss;
@@ -109,8 +111,8 @@ class Trainer {
 
   void trace(const TracedStep& step) {
     const Program& program = mine_.compiled.program;
-    setup_.traces.add(state_.step + 1,
-                      trace_of(program, *find_timeline(program, "train"), step, mine_.engine.action_times()));
+    setup_.traces.add(state_.step + 1, trace_of(program, *find_timeline(program, "train"), step,
+                                                mine_.engine.action_times(), mine_.engine.axis_calls()));
   }
 
   // A step whose gradient is NaN or Inf changed nothing.

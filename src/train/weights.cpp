@@ -44,8 +44,7 @@ int64_t elements_of(const Engine& engine, ParamId id) {
 template <class Fill>
 void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) {
   if (engine.host_addressable()) {
-    const StatePiece piece = engine.state_piece(id, state);
-    if (!piece.values.empty()) fill(piece.first, piece.values);
+    for (const StatePiece& piece : engine.state_pieces(id, state)) fill(piece.first, piece.values);
     return;
   }
   std::vector<float> values(static_cast<size_t>(elements_of(engine, id)));
@@ -78,13 +77,16 @@ void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
     for (size_t i = 0; i < engine.program().params.size(); ++i) {
       const ParamId id(static_cast<int64_t>(i));
       const Param& param = engine.program().params[i];
-      const auto read = [&](std::span<float> whole) {
-        checkpoint.read(named.prefix + param.name, DType::f32, param.shape, std::as_writable_bytes(whole));
+      std::vector<float> whole;  // read once, for all pieces
+      const auto read = [&](std::span<float> to) {
+        checkpoint.read(named.prefix + param.name, DType::f32, param.shape, std::as_writable_bytes(to));
       };
       fill_state(engine, id, named.state, [&](int64_t first, std::span<float> values) {
         if (static_cast<int64_t>(values.size()) == count(param.shape)) return read(values);
-        std::vector<float> whole(static_cast<size_t>(count(param.shape)));
-        read(whole);
+        if (whole.empty()) {
+          whole.resize(static_cast<size_t>(count(param.shape)));
+          read(whole);
+        }
         std::copy_n(whole.begin() + first, values.size(), values.begin());
       });
     }

@@ -108,7 +108,7 @@ TEST(HfConfig, RopeRefused) {
               HasSubstr("rope_scaling.factor is missing"));
   EXPECT_THAT(error(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 2.0})"),
               HasSubstr("original_max_position_embeddings is missing"));
-  EXPECT_THAT(error(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 2.0, "mscale": 1.0})"),
+  EXPECT_THAT(error(R"(, "rope_scaling": {"rope_type": "linear", "factor": 2.0, "mscale": 1.0})"),
               HasSubstr("rope_scaling.mscale = 1.0 is not known here"));
   EXPECT_THAT(error(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 2.0, "truncate": false})"),
               HasSubstr("truncate = false is not supported"));
@@ -152,8 +152,9 @@ TEST(HfConfig, RefusedByName) {
   EXPECT_EQ(llama(R"(, "attention_bias": true, "mlp_bias": true)").bias, true);
   EXPECT_THAT(hf_error(kLlama2 + R"(, "final_logit_softcapping": 30.0})"),
               HasSubstr("final_logit_softcapping = 30.0 is not known here"));
-  EXPECT_THAT(hf_error(R"({"model_type": "mixtral"})"),
-              HasSubstr("model_type = \"mixtral\" is not supported; gpt2, llama and qwen3 are"));
+  EXPECT_THAT(hf_error(R"({"model_type": "mamba"})"),
+              HasSubstr("model_type = \"mamba\" is not supported; gpt2, llama, qwen3, mixtral, qwen3_moe and "
+                        "deepseek_v3 are"));
   EXPECT_THAT(hf_error("{}"), HasSubstr("model_type is missing"));
   EXPECT_THAT(hf_error(R"({"model_type": "gpt2"})"), HasSubstr("n_layer is missing"));
   EXPECT_THAT(hf_error(R"({"model_type": "gpt2", "n_layer": "2"})"),

@@ -23,7 +23,7 @@ TEST(Parse, UnknownSection) {
             "a.toml:17: unknown section optimzer; did you mean optimizer?");
   EXPECT_EQ(error_of(kBase + "[modle]\n"), "a.toml:17: unknown section modle; did you mean model?");
   EXPECT_THAT(error_of(kBase + "[xyzzy]\n"),
-              HasSubstr("a.toml:17: unknown section xyzzy; sections are model, data,"));
+              HasSubstr("a.toml:17: unknown section xyzzy; sections are model, moe, data,"));
   EXPECT_THAT(error_with({"cluster.size=2"}),
               HasSubstr("--set: unknown section cluster; sections are model,"));
 }
@@ -45,11 +45,13 @@ TEST(Parse, SectionsTablesAndValuesDoNotMix) {
       error_of("model = 3\n"),
       "a.toml:1: model is a table; its keys are preset, hf, family, layers, width, heads, kv_heads, "
       "head_dim, "
-      "ffn, vocab, context, norm_eps, tie_embeddings, activation, bias, qk_norm, rope_theta, "
+      "ffn, vocab, context, norm_eps, tie_embeddings, activation, bias, qk_norm, mla.q_rank, mla.kv_rank, "
+      "mla.nope_dim, mla.rope_dim, mla.v_dim, mla.score_scale, rope_theta, "
       "rope_scaling.kind, "
       "rope_scaling.factor, rope_scaling.low_freq_factor, rope_scaling.high_freq_factor, "
       "rope_scaling.original_context, rope_scaling.beta_fast, rope_scaling.beta_slow, "
-      "rope_scaling.attention_factor, rope_layout, window, attn_softcap, logit_softcap, init_std, z_loss");
+      "rope_scaling.attention_factor, rope_layout, window, attn_softcap, logit_softcap, init_std, z_loss, "
+      "mtp, mtp_weight");
   EXPECT_THAT(error_with({"model.rope_scaling=yarn"}),
               HasSubstr("model.rope_scaling is a table; its keys are kind, factor,"));
   EXPECT_EQ(error_of(kBase + "[run.seed]\n"), "a.toml:17: run.seed is not a table but a value");

@@ -211,7 +211,8 @@ TEST(Resolve, Cooldown) {
 
 TEST(Resolve, KeysWithoutMeaningAreRefused) {
   EXPECT_EQ(error_with({"model.rope_theta=1e4"}),
-            "--set: model.rope_theta = 10000.0 is only used with model.family = \"llama\"; remove it");
+            "--set: model.rope_theta = 10000.0 is only used with model.family = \"llama\" or \"deepseek\"; "
+            "remove it");
   EXPECT_THAT(error_with({"model.qk_norm=true"}), HasSubstr("is only used with model.family"));
   EXPECT_THAT(error_with({"lr.cooldown_steps=1"}),
               HasSubstr("lr.cooldown_steps = 1 is only used with lr.kind = \"wsd\"; remove it"));

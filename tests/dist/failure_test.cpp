@@ -65,10 +65,11 @@ TEST(Failure, ANaNOnOneRankMakesAllSkipTheStep) {
       for (size_t i = 0; i < engine.program().params.size(); ++i) {
         // One that every micro-batch reads: a token's row may not be looked up.
         if (!engine.program().params[i].name.starts_with("layers.")) continue;
-        const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), ParamState::master);
-        if (piece.values.empty()) continue;
-        if (step == 2) kept[0] = piece.values[0];
-        if (step >= 2) piece.values[0] = step == 2 ? std::numeric_limits<float>::quiet_NaN() : kept[0];
+        const auto pieces = engine.state_pieces(ParamId(static_cast<int64_t>(i)), ParamState::master);
+        if (pieces.empty()) continue;
+        float& value = pieces[0].values[0];
+        if (step == 2) kept[0] = value;
+        if (step >= 2) value = step == 2 ? std::numeric_limits<float>::quiet_NaN() : kept[0];
         return;
       }
     };

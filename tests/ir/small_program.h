@@ -12,8 +12,8 @@ comm dp_replicate channel=2 ranks=3,7
 comm 3>11 channel=4 ranks=3,11
 batch tokens i32[2,4] offset=0
 group embed elements=1024 shard=512+512 master=0 moment1=1 moment2=-1
-param embed.weight shape=8,16 group=0 offset=0 decay=1
-param scale shape= group=0 offset=512 decay=0
+param embed.weight role=column shape=8,16 own=4,8 cut=0:0+2,4+2;1:8+8 group=0 offset=0 decay=1
+param scale role=whole shape= own= cut=_ group=0 offset=512 decay=0
 code layer
   value x: input f32[2,4]
   value w: param f32[4,4] tp=shard(0)

@@ -57,6 +57,8 @@ TEST(Model, PresetsHaveTheirPublishedSizes) {
   EXPECT_EQ(count_of("llama3-1b"), 1235814400);
   EXPECT_EQ(count_of("llama3-8b"), 8030261248);
   EXPECT_EQ(count_of("qwen3-0.6b"), 596049920);
+  EXPECT_EQ(count_of("mixtral-8x7b"), 46702792704);
+  EXPECT_EQ(count_of("qwen3-30b-a3b"), 30532122624);
 }
 
 TEST(Model, Gpt2sParametersInOrder) {

@@ -18,7 +18,10 @@ const std::map<std::string_view, std::string_view>& exceptions() {
       {"positions_grad", "touches only the rows that occur"},
       {"cached_attention", "reads the cache up to the length, writes the new positions"},
       {"head_logits", "reads the last position of x alone"},
+      {"mla_qkv_grad", "reads no gradient of padding"},
+      {"mla_values", "reads no padding"},
       {"grad_norm", "rewrites some slots of the scalars"},
+      {"slice", "reads only its slice"},
       {"balance", "passes the weights on; the rest is for its gradient"},
       {"zero", "reads nothing"},
   };

@@ -46,5 +46,27 @@ TEST(Flops, LlamaCountsEveryMatrixOnceAndNoTable) {
   }
 }
 
+// A router, top_k of the experts and the shared ones in two of three layers, a plain layer in the first.
+TEST(Flops, ExpertsCountAsManyAsATokenUses) {
+  const std::string keys =
+      "family = \"llama\"\nlayers = 3\nwidth = 64\nheads = 4\nffn = 96\nvocab = 300\ncontext = 128\n"
+      "[moe]\nexperts = 8\ntop_k = 3\nexpert_ffn = 40\nshared_ffn = 24\nfirst_dense = 1\n";
+  const ModelSpec spec = shape(keys);
+  const Model model = build_model(spec, {});
+  const int64_t attention = 4 * 64 * 64, dense = 3 * 64 * 96, moe = 8 * 64 + 3 * 3 * 64 * 40 + 3 * 64 * 24;
+  EXPECT_EQ(matmul_parameters(spec, model), 3 * attention + dense + 2 * moe + 300 * 64);
+}
+
+TEST(Flops, LatentAttentionCountsItsValuesAsWideAsTheyAre) {
+  const ModelSpec spec = shape(
+      "family = \"deepseek\"\nlayers = 2\nwidth = 64\nheads = 4\nffn = 96\nvocab = 300\ncontext = 128\n"
+      "mla = {kv_rank = 32, q_rank = 48, nope_dim = 16, rope_dim = 8, v_dim = 12}\n");
+  const Model model = build_model(spec, {});
+  const int64_t latent = 64 * 48 + 48 * 4 * 24 + 64 * 32 + 32 * 4 * 28 + 64 * 8 + 4 * 12 * 64;
+  EXPECT_EQ(matmul_parameters(spec, model), 2 * (latent + 3 * 64 * 96) + 300 * 64);
+  EXPECT_DOUBLE_EQ(flops_per_token(spec, model, 128),
+                   6.0 * static_cast<double>(matmul_parameters(spec, model)) + 6.0 * 2 * 4 * (24 + 12) * 128);
+}
+
 }  // namespace
 }  // namespace trireme

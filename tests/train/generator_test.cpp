@@ -43,7 +43,8 @@ class SavedModel {
     initialize_weights(engine, compiled.model, 5, 1);
     for (size_t i = 0; i < compiled.model.params.size(); ++i) {
       if (compiled.model.params[i].shape.size() < 2) continue;
-      const StatePiece piece = engine.state_piece(ParamId(static_cast<int64_t>(i)), ParamState::master);
+      const StatePiece piece =
+          engine.state_pieces(ParamId(static_cast<int64_t>(i)), ParamState::master).at(0);
       for (float& value : piece.values) value *= 6;
     }
     run_ranks({}, [&](RankLink& link) {

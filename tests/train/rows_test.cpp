@@ -44,6 +44,67 @@ class Rows : public testing::Test {
   std::optional<Dataset> data_;
 };
 
+// A batch of two rows with numbers to tell apart.
+StepBatch numbered(int64_t T, bool documents) {
+  StepBatch batch;
+  batch.rows = 2;
+  for (int32_t i = 0; i < 2 * T; ++i) {
+    batch.tokens.push_back(100 + i), batch.targets.push_back(200 + i);
+    const auto t = i % static_cast<int32_t>(T), start = t < 5 ? 0 : 5;
+    if (documents) batch.positions.push_back(t - start), batch.doc_start.push_back(start);
+  }
+  batch.counted = {T, T};
+  return batch;
+}
+
+// Each field's value at every position of the whole rows, put together from the ranks' parts.
+TEST_F(Rows, ContextRanksHaveEveryPositionOnce) {
+  constexpr int64_t T = 16;
+  for (const ContextMode mode : {ContextMode::ring, ContextMode::allgather, ContextMode::ulysses})
+    for (const int32_t cp : {1, 2, 4})
+      for (const bool documents : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name_of_value(mode), cp, documents));
+        spec_.parallel.cp_mode = mode;
+        const StepBatch whole = numbered(T, documents);
+        std::vector<std::vector<int32_t>> seen(2 * T);
+        for (int rank = 0; rank < cp; ++rank) {
+          const StepBatch part = context_part(whole, spec_, {.cp = cp}, rank);
+          EXPECT_EQ(part.counted, whole.counted);
+          ASSERT_EQ(part.tokens.size(), static_cast<size_t>(2 * T / cp));
+          EXPECT_EQ(part.doc_start.size(), documents ? part.tokens.size() : 0);
+          for (size_t i = 0; i < part.tokens.size(); ++i) {
+            const auto at = static_cast<size_t>(part.tokens[i] - 100);
+            seen.at(at).push_back(rank);
+            EXPECT_EQ(at / T, i / static_cast<size_t>(T / cp)) << "another row's";
+            EXPECT_EQ(part.targets[i], whole.targets[at]);
+            EXPECT_EQ(part.positions[i],
+                      documents ? whole.positions[at] : static_cast<int32_t>(at) % int32_t{T});
+            if (documents) {
+              EXPECT_EQ(part.doc_start[i], whole.doc_start[at]);
+            }
+          }
+        }
+        for (const std::vector<int32_t>& ranks : seen) EXPECT_EQ(ranks.size(), 1u);
+        if (cp != 2) continue;  // the layout that attention counts on
+        EXPECT_EQ(seen[0][0], 0);
+        EXPECT_EQ(seen[15][0], mode == ContextMode::ulysses ? 1 : 0);
+        EXPECT_EQ(seen[8][0], 1);
+      }
+}
+
+TEST_F(Rows, MicroBatchesPointIntoTheRanksPart) {
+  Program program;
+  program.mesh.cp = 2, program.rank = 1;
+  program.batch = {{"tokens", {DType::i32, {1, 8}}}, {"positions", {DType::i32, {1, 8}}}};
+  const StepBatch whole = numbered(16, false);
+  const MicroBatches made = micro_batches(program, whole, spec_);
+  ASSERT_EQ(made.arrays.size(), 2u);
+  const auto* tokens = static_cast<const int32_t*>(made.arrays[1][0]);
+  const auto* positions = static_cast<const int32_t*>(made.arrays[1][1]);
+  EXPECT_EQ(std::vector(tokens, tokens + 8), (std::vector<int32_t>{120, 121, 122, 123, 124, 125, 126, 127}));
+  EXPECT_EQ(std::vector(positions, positions + 8), (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
 std::string text_of(const std::vector<SampleId>& ids) {
   std::string text;
   for (const SampleId& id : ids) text += fmt::format("{}:{}:{} ", id.source, id.epoch, id.window);

@@ -45,13 +45,13 @@ class LocalCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->slots.size()); }
 
-  using Communicator::all_to_all;
-  void all_to_all(const AllToAll& parts, std::string_view what) override;
   void broadcast(void* data, int64_t bytes, int root, std::string_view what) override;
-  void exchange(std::span<const Send> sends, std::span<const Recv> recvs, std::string_view what) override;
   void barrier(std::string_view what) override;
 
  private:
+  void exchange_parts(const AllToAll& parts, std::string_view what) override;
+  void exchange_messages(std::span<const Send> sends, std::span<const Recv> recvs,
+                         std::string_view what) override;
   void reduce_pieces(const void* from, void* to, const Pieces& pieces, DType dtype,
                      std::string_view what) override;
   void gather_pieces(const void* from, void* to, const Pieces& pieces, std::string_view what) override;
@@ -156,7 +156,7 @@ void LocalCommunicator::gather_pieces(const void* from, void* to, const Pieces& 
   });
 }
 
-void LocalCommunicator::all_to_all(const AllToAll& parts, std::string_view what) {
+void LocalCommunicator::exchange_parts(const AllToAll& parts, std::string_view what) {
   CHECK(parts.from_bytes.size() == group_->slots.size() && parts.to_bytes.size() == group_->slots.size());
   collective({.call = "all-to-all", .from = parts.from, .parts = parts.from_bytes}, what, [&] {
     auto* to = static_cast<std::byte*>(parts.to);
@@ -187,8 +187,8 @@ void LocalCommunicator::barrier(std::string_view what) {
   meet(waiting);
 }
 
-void LocalCommunicator::exchange(std::span<const Send> sends, std::span<const Recv> recvs,
-                                 std::string_view what) {
+void LocalCommunicator::exchange_messages(std::span<const Send> sends, std::span<const Recv> recvs,
+                                          std::string_view what) {
   const Waiting sending(patience_, "send", what), receiving(patience_, "receive", what);
   try {
     (void)(sends.empty() ? receiving : sending).may_go_on();

@@ -36,18 +36,18 @@ class WindowCommunicator final : public Communicator {
   int rank() const override { return route_.rank; }
   int size() const override { return static_cast<int>(route_.members.size()); }
 
-  using Communicator::all_to_all;
-  void all_to_all(const AllToAll& parts, std::string_view what) override;
   void broadcast(void* data, int64_t bytes, int root, std::string_view what) override;
-  void exchange(std::span<const Send> sends, std::span<const Recv> recvs, std::string_view what) override {
-    mpi_transfer(route_, sends, recvs, Waiting(route_.patience, "exchange", what));
-  }
   void barrier(std::string_view what) override {
     in_rounds(
         {.kind = kBarrier, .rounds = 1}, what, [](int64_t, std::byte*) {}, [](int64_t, const Slots&) {});
   }
 
  private:
+  void exchange_parts(const AllToAll& parts, std::string_view what) override;
+  void exchange_messages(std::span<const Send> sends, std::span<const Recv> recvs,
+                         std::string_view what) override {
+    mpi_transfer(route_, sends, recvs, Waiting(route_.patience, "exchange", what));
+  }
   void reduce_pieces(const void* from, void* to, const Pieces& pieces, DType dtype,
                      std::string_view what) override;
   void gather_pieces(const void* from, void* to, const Pieces& pieces, std::string_view what) override;
@@ -202,7 +202,7 @@ void WindowCommunicator::gather_pieces(const void* from, void* to, const Pieces&
       });
 }
 
-void WindowCommunicator::all_to_all(const AllToAll& parts, std::string_view what) {
+void WindowCommunicator::exchange_parts(const AllToAll& parts, std::string_view what) {
   std::vector<int64_t> from_begin(areas_.size() + 1), to_begin(from_begin);
   std::partial_sum(parts.from_bytes.begin(), parts.from_bytes.end(), from_begin.begin() + 1);
   std::partial_sum(parts.to_bytes.begin(), parts.to_bytes.end(), to_begin.begin() + 1);

@@ -67,6 +67,7 @@ std::vector<OpEntry> activation_ops() {
   activation.infer = infer;
   activation.cost = cost;
   activation.gradient = gradient;
+  activation.place = place_by_elements;
   activation.reduction = [](const OpSig&) { return int64_t{1}; };
   activation.in_place = {{0, 0}};
 

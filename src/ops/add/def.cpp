@@ -38,6 +38,7 @@ std::vector<OpEntry> add_ops() {
   add.infer = infer;
   add.cost = cost;
   add.gradient = gradient;
+  add.place = place_by_elements;
   add.reduction = [](const OpSig&) { return int64_t{1}; };
   add.in_place = {{0, 0}};
   return {{add, add_reference, add_cases}};

@@ -1,93 +1,18 @@
 // The CPU kernels of attention, attention_grad and cached_attention.
 #include <algorithm>
-#include <atomic>
 
 #include "device/cpu/kernels.h"
-#include "device/cpu/parallel.h"
 #include "ops/attention/attention.h"
-#include "ops/attention/flash_task.h"
+#include "ops/attention/cpu_tasks.h"
 
 namespace trireme {
 namespace {
 
-// Runs task(i, slot) for i in [0, n); no two tasks with one slot run at once, so a slot owns scratch.
-template <class Task>
-void run_tasks(int threads, int64_t n, const Task& task) {
-  std::atomic<int64_t> next{0};
-  parallel_for(threads, std::min<int64_t>(threads, n), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot)
-      for (int64_t i = next++; i < n; i = next++) task(i, slot);
-  });
-}
-
-template <class T>
-FlashKernels<T> choose(CpuIsa isa);
-template <>
-FlashKernels<float> choose(CpuIsa isa) {
-  if (isa >= CpuIsa::avx512) return flash_f32_avx512();
-  return isa == CpuIsa::avx2 ? flash_f32_avx2() : flash_f32_baseline();
-}
-template <>
-FlashKernels<bf16> choose(CpuIsa isa) {
-  if (isa == CpuIsa::amx) return flash_bf16_amx();
-  if (isa >= CpuIsa::avx512) return flash_bf16_avx512();
-  return isa == CpuIsa::avx2 ? flash_bf16_avx2() : flash_bf16_baseline();
-}
-
-// The sizes of one call.
-struct Layout {
-  AttentionAttrs a;
-  int64_t B = 0, T = 0, W = 0, D = 0, group = 0;
-  Layout(const OpSig& sig, const AttentionAttrs& attrs) : a(attrs) {
-    B = sig.inputs[0].shape[0], T = sig.inputs[0].shape[1], W = qkv_width(a), D = a.head_dim;
-    group = a.heads / a.kv_heads;
-  }
-  // Key head `pair % K` of sequence `pair / K`, with its query heads.
-  int64_t sequence(int64_t pair) const { return pair / a.kv_heads; }
-  int64_t q_at(int64_t pair) const { return sequence(pair) * T * W + pair % a.kv_heads * group * D; }
-  int64_t k_at(int64_t pair) const { return sequence(pair) * T * W + (a.heads + pair % a.kv_heads) * D; }
-  int64_t v_at(int64_t pair) const { return k_at(pair) + a.kv_heads * D; }
-  int64_t y_at(int64_t pair) const {
-    return (sequence(pair) * T * a.kv_heads + pair % a.kv_heads) * group * D;
-  }
-
-  template <class E>
-  FlashInputs<E> inputs(const E* qkv, const int32_t* doc_start, int64_t pair) const {
-    return {.q = qkv + q_at(pair),
-            .k = qkv + k_at(pair),
-            .v = qkv + v_at(pair),
-            .q_row = W,
-            .q_head = D,
-            .kv_row = W,
-            .group = group,
-            .head_dim = D,
-            .scale = static_cast<float>(score_scale(a)),
-            .softcap = static_cast<float>(a.softcap),
-            .mask = {.query_rows = T,
-                     .key_rows = T,
-                     .window = a.window,
-                     .doc_start = doc_start != nullptr ? doc_start + sequence(pair) * T : nullptr}};
-  }
-};
-
-// Where part `part` of `parts` begins when T rows are cut at multiples of kFlashBlock.
-int64_t cut(int64_t rows, int64_t part, int64_t parts) {
-  const int64_t blocks = (rows + kFlashBlock - 1) / kFlashBlock;
-  return std::min(rows, blocks * part / parts * kFlashBlock);
-}
-
-// How many parts make enough tasks for the threads. Causal parts differ in cost, so more parts than needed.
-int64_t parts_for(const Layout& l, int threads) {
-  const int64_t pairs = l.B * l.a.kv_heads, blocks = (l.T + kFlashBlock - 1) / kFlashBlock;
-  if (pairs >= threads) return 1;
-  return std::clamp<int64_t>(4 * threads / pairs, 1, blocks);
-}
-
 template <class T>
 CpuKernel forward(const OpSig& sig, const CpuContext& context) {
-  const Layout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
-  const FlashKernels<T> kernels = choose<T>(context.isa);
-  const int64_t parts = parts_for(l, context.threads);
+  const AttentionLayout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
+  const FlashKernels<T> kernels = choose_kernels<T>(context.isa);
+  const int64_t parts = parts_for(l.B * l.a.kv_heads, l.T, context.threads);
   const int64_t slot_bytes = flash_forward_slot_bytes(l.T, l.T, l.D);
   return [=, threads = context.threads](const Operands& o) {
     run_tasks(threads, l.B * l.a.kv_heads * parts, [&](int64_t i, int64_t slot) {
@@ -105,9 +30,9 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
 // instead of five, each sum still in the same order.
 template <class T>
 CpuKernel backward(const OpSig& sig, const CpuContext& context) {
-  const Layout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
-  const FlashKernels<T> kernels = choose<T>(context.isa);
-  const int64_t parts = parts_for(l, context.threads), kinds = parts > 1 ? 2 : 1;
+  const AttentionLayout l(sig, unpack_attrs<AttentionAttrs>(sig.attrs));
+  const FlashKernels<T> kernels = choose_kernels<T>(context.isa);
+  const int64_t parts = parts_for(l.B * l.a.kv_heads, l.T, context.threads), kinds = parts > 1 ? 2 : 1;
   const int64_t slot_bytes = flash_backward_slot_bytes(l.T, l.T, l.D);
   return [=, threads = context.threads](const Operands& o) {
     run_tasks(threads, l.B * l.a.kv_heads * parts * kinds, [&](int64_t i, int64_t slot) {
@@ -136,13 +61,13 @@ template <class T>
 struct Caches {
   T *k = nullptr, *v = nullptr;
   int64_t rows = 0, width = 0, length = 0;  // S, K*D, positions so far
-  int64_t at(const Layout& l, int64_t pair) const {
+  int64_t at(const AttentionLayout& l, int64_t pair) const {
     return l.sequence(pair) * rows * width + pair % l.a.kv_heads * l.D;
   }
 };
 
 template <class T>
-void append(const Layout& l, const T* qkv, const Caches<T>& caches) {
+void append(const AttentionLayout& l, const T* qkv, const Caches<T>& caches) {
   for (int64_t row = 0; row < l.B * l.T; ++row) {
     const T* k = qkv + row * l.W + l.a.heads * l.D;
     const int64_t to = (row / l.T * caches.rows + caches.length + row % l.T) * caches.width;
@@ -153,7 +78,7 @@ void append(const Layout& l, const T* qkv, const Caches<T>& caches) {
 
 // The new rows of one key head as queries at offset `length` to the whole cache.
 template <class T>
-FlashForward<T> prefill(const Layout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t pair) {
+FlashForward<T> prefill(const AttentionLayout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t pair) {
   FlashForward<T> task{.in = l.inputs(qkv, nullptr, pair)};
   task.in.k = caches.k + caches.at(l, pair), task.in.v = caches.v + caches.at(l, pair);
   task.in.kv_row = caches.width;
@@ -165,7 +90,8 @@ FlashForward<T> prefill(const Layout& l, const T* qkv, const Caches<T>& caches, 
 
 // New row `t` of query head `head`, counted over all sequences.
 template <class T>
-FlashDecode<T> decode(const Layout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t head, int64_t t) {
+FlashDecode<T> decode(const AttentionLayout& l, const T* qkv, const Caches<T>& caches, T* y, int64_t head,
+                      int64_t t) {
   const int64_t b = head / l.a.heads, h = head % l.a.heads, row = b * l.T + t;
   const int64_t last = caches.length + t,
                 first = l.a.window > 0 ? std::max<int64_t>(0, last - l.a.window + 1) : 0;
@@ -184,8 +110,8 @@ FlashDecode<T> decode(const Layout& l, const T* qkv, const Caches<T>& caches, T*
 template <class T>
 CpuKernel cached(const OpSig& sig, const CpuContext& context) {
   const auto c = unpack_attrs<CachedAttentionAttrs>(sig.attrs);
-  const Layout l(sig, c.attention);
-  const FlashKernels<T> kernels = choose<T>(context.isa);
+  const AttentionLayout l(sig, c.attention);
+  const FlashKernels<T> kernels = choose_kernels<T>(context.isa);
   const int64_t slot_bytes = cached_slot_bytes(l.T, c.context, l.D);
   return [=, threads = context.threads, rows = c.context](const Operands& o) {
     const Caches<T> caches{o.out<T>(1), o.out<T>(2), rows, l.a.kv_heads * l.D, o.in<int32_t>(1)[0]};

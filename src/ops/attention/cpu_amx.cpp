@@ -86,6 +86,34 @@ void soften_block(const TileScoreRule& rule, const ForwardBuffers<Bits>& b, int6
   }
 }
 
+// Per query: what its earlier keys gave counts `keep`, what these give counts `part`.
+struct Mix {
+  __m512 keep, part;
+};
+
+// Moves the log-sum-exps at `to` on by those of these keys.
+Mix mix(float* to, __mmask16 lanes, __m512 lse) {
+  const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
+  const __m512 old = _mm512_mask_loadu_ps(nothing, lanes, to);
+  const __m512 top = _mm512_max_ps(old, lse);
+  const __mmask16 some = _mm512_cmp_ps_mask(top, nothing, _CMP_NEQ_UQ);
+  simd::F32x16 below_old, below_new;
+  below_old.part[0] = old - top, below_new.part[0] = lse - top;
+  const __m512 keep = simd::exp(below_old).part[0], part = simd::exp(below_new).part[0], sum = keep + part;
+  _mm512_mask_storeu_ps(to, lanes, _mm512_mask_add_ps(nothing, some, top, log_rough(sum)));
+  return {_mm512_maskz_div_ps(some, keep, sum), _mm512_maskz_div_ps(some, part, sum)};
+}
+
+void mix_out(const FlashForward<bf16>& task, const Part& part, const ForwardBuffers<Bits>& b, int64_t q,
+             int64_t rows, __m512 inverse, const Mix& mix) {
+  alignas(64) float keep[16];
+  _mm512_store_ps(keep, mix.keep);
+  float* y = task.y_sum + (part.begin + q) * task.y_row + part.head * task.y_head;
+  for (int64_t d = 0; d < task.in.head_dim; d += 32)
+    mix_transposed(b.out + q * pad32(task.in.head_dim) + d * 16, inverse * mix.part, keep, rows,
+                   {y + d, task.y_row, smaller(32, task.in.head_dim - d)});
+}
+
 void write_out(const FlashForward<bf16>& task, const Part& part, const ForwardBuffers<Bits>& b) {
   const int64_t D = pad32(task.in.head_dim), end = smaller(part.queries, task.query_end - part.begin);
   for (int64_t q = 0; q < end; q += 16) {
@@ -95,10 +123,13 @@ void write_out(const FlashForward<bf16>& task, const Part& part, const ForwardBu
     const __m512 lse = _mm512_fmadd_ps(_mm512_load_ps(b.top + q), _mm512_set1_ps(kLn2), log_rough(sum));
     const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
     const int64_t rows = smaller(16, end - q);
-    if (task.lse != nullptr)
-      _mm512_mask_storeu_ps(task.lse + part.head * task.lse_head + part.begin + q,
-                            static_cast<__mmask16>((1u << rows) - 1u),
-                            _mm512_mask_mov_ps(nothing, seen, lse));
+    const auto lanes = static_cast<__mmask16>((1u << rows) - 1u);
+    float* to = task.lse != nullptr ? task.lse + part.head * task.lse_head + part.begin + q : nullptr;
+    if (task.y_sum != nullptr) {
+      mix_out(task, part, b, q, rows, inverse, mix(to, lanes, _mm512_mask_mov_ps(nothing, seen, lse)));
+      continue;
+    }
+    if (to != nullptr) _mm512_mask_storeu_ps(to, lanes, _mm512_mask_mov_ps(nothing, seen, lse));
     bf16* y = task.y + (part.begin + q) * task.y_row + part.head * task.y_head;
     for (int64_t d = 0; d < task.in.head_dim; d += 32)
       write_transposed(b.out + q * D + d * 16, inverse, rows,
@@ -126,8 +157,12 @@ void ask_for_queries(const FlashForward<bf16>& task, const Part& part) {
   const int64_t next = part.begin + part.queries;
   for (int64_t i = next; i < smaller(next + kForwardQueries, task.query_end); ++i)
     for (int64_t d = 0; d < in.head_dim; d += 32) {
+      const int64_t y = (i - part.queries) * task.y_row + part.head * task.y_head + d;
       __builtin_prefetch(in.q + i * in.q_row + part.head * in.q_head + d);
-      __builtin_prefetch(task.y + (i - part.queries) * task.y_row + part.head * task.y_head + d, 1);
+      if (task.y_sum == nullptr)
+        __builtin_prefetch(task.y + y, 1);
+      else
+        __builtin_prefetch(task.y_sum + y, 1), __builtin_prefetch(task.y_sum + y + 16, 1);
     }
 }
 

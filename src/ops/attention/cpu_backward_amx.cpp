@@ -100,13 +100,13 @@ void backward_block(const FlashBackward<bf16>& task, const Block& block, const B
   multiply({b.dweights, kTile, m * kTile}, {b.v + keys, deep, kTile}, {b.dy_columns + queries, kTile, deep},
            m, n, D / 32, false);
   differentiate_block(tile_rule(task.in.scale, task.in.softcap), b, b.spans[block.query / kQueryRows], block);
-  if (task.dk != nullptr) {
+  if (wants_keys(task)) {
     multiply({b.dv + keys, wide, kTile}, {b.weights, kTile, m * kTile}, {b.dy_rows + queries, wide, kTile}, m,
              D / 16, n / 2, true);
     multiply({b.dk + keys, wide, kTile}, {b.dscores, kTile, m * kTile}, {b.q_rows + queries, wide, kTile}, m,
              D / 16, n / 2, true);
   }
-  if (task.dq != nullptr)
+  if (wants_queries(task))
     multiply({b.dq + queries, kTile, wide}, {b.k_columns + keys, kTile, wide},
              {b.dscores_columns, kTile, m / 2 * kTile}, D / 16, n, m / 2, true);
 }
@@ -114,15 +114,34 @@ void backward_block(const FlashBackward<bf16>& task, const Block& block, const B
 void write_dq(const FlashBackward<bf16>& task, int64_t head, const BackwardBuffers<Bits>& b) {
   const int64_t D = pad32(task.in.head_dim);
   const __m512 scale = _mm512_set1_ps(task.in.scale);
+  alignas(64) float whole[16];
+  _mm512_store_ps(whole, _mm512_set1_ps(1.0f));
   for (int64_t i = task.query_begin; i < task.query_end; i += 16) {
-    bf16* out = task.dq + i * task.in.q_row + head * task.in.q_head;
-    for (int64_t d = 0; d < task.in.head_dim; d += 32)
-      write_transposed(b.dq + i * D + d * 16, scale, smaller(16, task.query_end - i),
-                       {out + d, task.in.q_row, smaller(32, task.in.head_dim - d)});
+    const int64_t rows = smaller(16, task.query_end - i);
+    for (int64_t d = 0; d < task.in.head_dim; d += 32) {
+      const float* tiles = b.dq + i * D + d * 16;
+      const int64_t width = smaller(32, task.in.head_dim - d);
+      if (task.sums.dq != nullptr)
+        mix_transposed(
+            tiles, scale, whole, rows,
+            {task.sums.dq + i * task.sums.q_row + head * task.sums.q_head + d, task.sums.q_row, width});
+      else
+        write_transposed(tiles, scale, rows,
+                         {task.dq + i * task.in.q_row + head * task.in.q_head + d, task.in.q_row, width});
+    }
   }
 }
 
 // dk or dv: sums in tiles [16 keys, 16 dims].
+void add_rows(const FlashBackward<bf16>& task, const float* sums, float factor, float* out) {
+  const int64_t D = pad32(task.in.head_dim);
+  const __m512 scale = _mm512_set1_ps(factor);
+  for (int64_t j = task.key_begin; j < task.key_end; ++j)
+    for (int64_t d = 0; d < task.in.head_dim; d += 16)
+      mix_row(_mm512_load_ps(sums + j / 16 * 16 * D + d * 16 + j % 16 * 16) * scale, 1.0f,
+              out + j * task.sums.kv_row + d, smaller(16, task.in.head_dim - d));
+}
+
 void write_rows(const FlashBackward<bf16>& task, const float* sums, float factor, bf16* out) {
   const int64_t D = pad32(task.in.head_dim);
   for (int64_t j = task.key_begin; j < task.key_end; ++j)
@@ -163,7 +182,7 @@ void backward_head(const FlashBackward<bf16>& task, int64_t head, const Backward
       backward_block(task, {query, queries, key, keys}, b);
     }
   }
-  if (task.dq != nullptr) write_dq(task, head, b);
+  if (wants_queries(task)) write_dq(task, head, b);
 }
 
 }  // namespace
@@ -183,7 +202,10 @@ void flash_backward_amx(const FlashBackward<bf16>& task, void* scratch) {
   clear(b.dk + from, padded * D);
   clear(b.dv + from, padded * D);
   for (int64_t head = 0; head < in.group; ++head) backward_head(task, head, b);
-  if (task.dk != nullptr) {
+  if (task.sums.dk != nullptr) {
+    add_rows(task, b.dk, in.scale, task.sums.dk);
+    add_rows(task, b.dv, 1.0f, task.sums.dv);
+  } else if (task.dk != nullptr) {
     write_rows(task, b.dk, in.scale, task.dk);
     write_rows(task, b.dv, 1.0f, task.dv);
   }

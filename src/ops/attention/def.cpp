@@ -1,7 +1,8 @@
 // attention, attention_grad and cached_attention: shapes, costs, scratch and the gradient rule.
+// context_def.cpp adds those of attention over the context axis.
 #include <cmath>
 
-#include "ops/attention/attention.h"
+#include "ops/attention/context.h"
 #include "ops/gradient.h"
 #include "ops/shape_rule.h"
 
@@ -174,7 +175,8 @@ std::vector<OpEntry> attention_ops() {
                  .cost = cost_attention,
                  .scratch_bytes = scratch_attention,
                  .gradient = gradient_attention,
-                 .reduction = reduction_attention};
+                 .reduction = reduction_attention,
+                 .place = place_attention};
   forward.reference = attention_reference;
   forward.cases = attention_cases;
 
@@ -199,7 +201,9 @@ std::vector<OpEntry> attention_ops() {
                 .reduction = reduction_cached_attention};
   cached.reference = cached_attention_reference;
   cached.cases = cached_attention_cases;
-  return {forward, backward, cached};
+  std::vector<OpEntry> ops = {forward, backward, cached};
+  for (OpEntry& op : context_attention_ops()) ops.push_back(std::move(op));
+  return ops;
 }
 
 }  // namespace trireme

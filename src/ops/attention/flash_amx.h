@@ -47,5 +47,31 @@ inline void write_transposed(const float* tiles, __m512 factor, int64_t rows, co
   for (int64_t i = 0; i < rows; ++i) write_row((__m512)low[i], (__m512)high[i], to, i);
 }
 
+struct SumRows {
+  float* at = nullptr;
+  int64_t stride = 0, width = 0;  // width: at most 32
+};
+
+// sum = sum * keep + x in the first `width` lanes.
+[[gnu::always_inline]] inline void mix_row(__m512 x, float keep, float* sum, int64_t width) {
+  const auto lanes = static_cast<__mmask16>(width >= 16 ? 0xffffu : (1u << width) - 1u);
+  _mm512_mask_storeu_ps(sum, lanes,
+                        _mm512_fmadd_ps(_mm512_maskz_loadu_ps(lanes, sum), _mm512_set1_ps(keep), x));
+}
+
+// As write_transposed, onto what is there times `keep` per query.
+inline void mix_transposed(const float* tiles, __m512 factor, const float* keep, int64_t rows,
+                           const SumRows& to) {
+  for (int64_t d = 0; d < to.width; d += 16) {
+    __m512i r[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i)
+      r[i] = (__m512i)(_mm512_load_ps(tiles + d / 16 * kTileFloats + i * 16) * factor);
+    transpose(r);
+    for (int64_t i = 0; i < rows; ++i)
+      mix_row((__m512)r[i], keep[i], to.at + i * to.stride + d, smaller(16, to.width - d));
+  }
+}
+
 }  // namespace
 }  // namespace trireme

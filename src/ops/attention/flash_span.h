@@ -29,7 +29,7 @@ inline void fill_span(const FlashMask& mask, int64_t begin, int64_t count, Block
       span.first[i] = 0, span.last[i] = INT32_MAX;
       continue;
     }
-    const int64_t document = mask.doc_start != nullptr ? mask.doc_start[row] : 0;
+    const int64_t document = mask.doc_start != nullptr ? mask.doc_start[row] - mask.first_key : 0;
     const int64_t window = mask.window > 0 ? position - mask.window + 1 : 0;
     const auto first = static_cast<int32_t>(larger(0, larger(document, window)));
     const auto last = static_cast<int32_t>(smaller(position, mask.key_rows - 1));
@@ -39,6 +39,15 @@ inline void fill_span(const FlashMask& mask, int64_t begin, int64_t count, Block
     span.lowest_last = static_cast<int32_t>(smaller(span.lowest_last, last));
     span.highest_last = static_cast<int32_t>(larger(span.highest_last, last));
   }
+}
+
+template <class T>
+inline bool wants_queries(const FlashBackward<T>& task) {
+  return task.dq != nullptr || task.sums.dq != nullptr;
+}
+template <class T>
+inline bool wants_keys(const FlashBackward<T>& task) {
+  return task.dk != nullptr || task.sums.dk != nullptr;
 }
 
 inline bool sees_none(const BlockSpan& span, int64_t key_begin, int64_t key_end) {

@@ -61,13 +61,13 @@ void backward_block(const FlashBackward<T>& task, const Block& block, const Back
   product({b.k + block.key * D, D, 1}, q, {b.scores, n}, block.keys, n, D, Sum::fresh);
   product({b.v + block.key * D, D, 1}, dy, {b.dweights, n}, block.keys, n, D, Sum::fresh);
   differentiate({task.in.scale, task.in.softcap}, b, b.spans[block.query / kQueryRows], block);
-  if (task.dk != nullptr) {
+  if (wants_keys(task)) {
     product({b.scores, n, 1}, {b.dy_rows + block.query * D, D}, {b.dv + block.key * D, D}, block.keys, D, n,
             Sum::onto);
     product({b.dweights, n, 1}, {b.q_rows + block.query * D, D}, {b.dk + block.key * D, D}, block.keys, D, n,
             Sum::onto);
   }
-  if (task.dq != nullptr)
+  if (wants_queries(task))
     product({b.k + block.key * D, 1, D}, {b.dweights, n}, {b.dq + block.query * D, n}, D, n, block.keys,
             Sum::onto);
 }
@@ -79,8 +79,13 @@ void write_dq(const FlashBackward<T>& task, int64_t head, const BackwardBuffers<
   for (int64_t i = task.query_begin; i < task.query_end; ++i) {
     const int64_t begin = i / kQueryRows * kQueryRows;
     const int64_t n = pad32(smaller(kQueryRows, task.query_end - begin));
-    T* out = task.dq + i * task.in.q_row + head * task.in.q_head;
-    narrow_column(b.dq + begin * D + i - begin, n, task.in.head_dim, task.in.scale, out);
+    const float* column = b.dq + begin * D + i - begin;
+    if (task.sums.dq != nullptr)
+      mix_column(column, n, task.in.head_dim, task.in.scale, 1.0f,
+                 task.sums.dq + i * task.sums.q_row + head * task.sums.q_head);
+    else
+      narrow_column(column, n, task.in.head_dim, task.in.scale,
+                    task.dq + i * task.in.q_row + head * task.in.q_head);
   }
 }
 
@@ -88,6 +93,11 @@ template <class T>
 void write_dkv(const FlashBackward<T>& task, const BackwardBuffers<float>& b) {
   const int64_t D = pad32(task.in.head_dim);
   for (int64_t j = task.key_begin; j < task.key_end; ++j) {
+    if (task.sums.dk != nullptr) {
+      add_row(b.dk + j * D, task.in.head_dim, task.in.scale, task.sums.dk + j * task.sums.kv_row);
+      add_row(b.dv + j * D, task.in.head_dim, 1.0f, task.sums.dv + j * task.sums.kv_row);
+      continue;
+    }
     for (int64_t d = 0; d < task.in.head_dim; d += simd::kLanes) {
       ask_for(task.dk + d, task.in.kv_row, j, task.key_end);
       ask_for(task.dv + d, task.in.kv_row, j, task.key_end);
@@ -125,7 +135,7 @@ void backward_head(const FlashBackward<T>& task, int64_t head, const BackwardBuf
       backward_block(task, {query, queries, key, keys}, b);
     }
   }
-  if (task.dq != nullptr) write_dq(task, head, b);
+  if (wants_queries(task)) write_dq(task, head, b);
 }
 
 template <class T>
@@ -140,7 +150,7 @@ void backward_task(const FlashBackward<T>& task, void* scratch) {
   clear(b.dk + from * D, keys * D);
   clear(b.dv + from * D, keys * D);
   for (int64_t head = 0; head < in.group; ++head) backward_head(task, head, b);
-  if (task.dk != nullptr) write_dkv(task, b);
+  if (wants_keys(task)) write_dkv(task, b);
 }
 
 }  // namespace

@@ -60,17 +60,34 @@ void soften(const ScoreRule& rule, const ForwardBuffers<float>& b, int64_t key_b
   }
 }
 
+// What a query's earlier keys gave counts `keep`, what these give counts `part`.
+struct Mix {
+  float lse = -__builtin_inff(), keep = 0.0f, part = 0.0f;
+};
+inline Mix mix(float old_lse, float new_lse) {
+  const float top = old_lse > new_lse ? old_lse : new_lse;
+  if (top == -__builtin_inff()) return {};
+  const float keep = __builtin_expf(old_lse - top), part = __builtin_expf(new_lse - top), sum = keep + part;
+  return {top + __builtin_logf(sum), keep / sum, part / sum};
+}
+
 template <class T>
 void write_block(const FlashForward<T>& task, int64_t head, int64_t begin, int64_t queries,
                  const ForwardBuffers<float>& b) {
   const int64_t rows = smaller(queries, task.query_end - begin), D = task.in.head_dim;
   for (int64_t i = 0; i < rows; ++i) {
     const float sum = b.sum[i], inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-    T* y = task.y + (begin + i) * task.y_row + head * task.y_head;
-    narrow_column(b.out + i, queries, D, inverse, y);
-    if (task.lse != nullptr)
-      task.lse[head * task.lse_head + begin + i] =
-          sum > 0.0f ? b.top[i] + __builtin_logf(sum) : -__builtin_inff();
+    const float lse = sum > 0.0f ? b.top[i] + __builtin_logf(sum) : -__builtin_inff();
+    const int64_t at = (begin + i) * task.y_row + head * task.y_head;
+    float* to = task.lse != nullptr ? task.lse + head * task.lse_head + begin + i : nullptr;
+    if (task.y_sum != nullptr) {
+      const Mix m = mix(*to, lse);
+      mix_column(b.out + i, queries, D, inverse * m.part, m.keep, task.y_sum + at);
+      *to = m.lse;
+      continue;
+    }
+    narrow_column(b.out + i, queries, D, inverse, task.y + at);
+    if (to != nullptr) *to = lse;
   }
 }
 

@@ -108,6 +108,26 @@ void narrow_column(const float* x, int64_t stride, int64_t head_dim, float facto
   }
 }
 
+// Row i of a transposed [head_dim][stride] times `factor` onto old * `keep`.
+void mix_column(const float* x, int64_t stride, int64_t head_dim, float factor, float keep, float* sum) {
+  for (int64_t d = 0; d < head_dim; d += simd::kLanes) {
+    const int64_t left = smaller(simd::kLanes, head_dim - d);
+    float lanes[simd::kLanes] = {};
+    for (int64_t lane = 0; lane < left; ++lane) lanes[lane] = x[(d + lane) * stride];
+    const simd::F32x16 old = simd::load(sum + d, left) * simd::splat(keep);
+    simd::store(sum + d, simd::fma(simd::load(lanes), simd::splat(factor), old), left);
+  }
+}
+
+// A row times `factor`, added to `sum`.
+void add_row(const float* x, int64_t head_dim, float factor, float* sum) {
+  for (int64_t d = 0; d < head_dim; d += simd::kLanes) {
+    const int64_t left = smaller(simd::kLanes, head_dim - d);
+    simd::store(sum + d, simd::fma(simd::load(x + d, left), simd::splat(factor), simd::load(sum + d, left)),
+                left);
+  }
+}
+
 // A row times `factor`, to `out` in its own type.
 template <class T>
 void narrow_row(const float* x, int64_t head_dim, float factor, T* out) {

@@ -37,6 +37,7 @@ std::vector<OpEntry> cast_ops() {
   cast.infer = infer;
   cast.cost = traffic;
   cast.gradient = gradient;
+  cast.place = place_by_elements;
   cast.reduction = [](const OpSig&) { return int64_t{1}; };
   return {{cast, cast_reference, cast_cases}};
 }

@@ -24,7 +24,8 @@ std::vector<TensorType> infer(const Attrs&, std::span<const TensorType> in) {
   return {{table.dtype, {tokens.shape[0], tokens.shape[1], table.shape[1]}}};
 }
 
-// Only the rows that are looked up are read, so this is less than the traffic of a whole table.
+// Only the rows that are looked up are read, so this is less than the traffic of a whole table. Of a part of
+// a table it is the most that can be.
 Cost cost(const OpSig& sig) {
   const int64_t rows = bytes_of(sig.outputs[0]);
   return {.flops = 0,
@@ -35,11 +36,26 @@ Cost cost(const OpSig& sig) {
 void gradient(GradientBuilder& builder) {
   const ValueId dy = builder.output_grad(0);
   if (!dy.valid() || !builder.wants_grad(1)) return;
+  const auto a = unpack_attrs<EmbeddingAttrs>(builder.op().attrs);
   builder.emit({"embedding_grad",
-                pack_attrs(EmbeddingGradAttrs{builder.input_type(1).shape[0]}),
+                pack_attrs(EmbeddingGradAttrs{builder.input_type(1).shape[0], a.first}),
                 {builder.input(0), dy},
                 {builder.param_grad(1)},
                 {}});
+}
+
+// Of a table that is cut by its rows each rank yields what it has, and zeros: an addend. (Shazeer et al.
+// 2018, Mesh-TensorFlow; Shoeybi et al. 2019, Megatron-LM, section 3.) Else tokens stay where they are.
+Cut place(const PlaceQuery& query) {
+  if (query.placed[1] != shard_of(0)) {
+    const Placement at = query.placed[0];
+    return keep_op(query, {at, kReplicate}, at);
+  }
+  Cut cut = keep_op(query, {kReplicate, shard_of(0)}, kPartial);
+  const int64_t rows = query.inputs[1].shape[0];  // of this rank
+  cut.attrs =
+      pack_attrs(EmbeddingAttrs{unpack_attrs<EmbeddingAttrs>(query.op.attrs).first + query.rank * rows});
+  return cut;
 }
 
 std::vector<TensorType> infer_grad(const Attrs& attrs, std::span<const TensorType> in) {
@@ -72,6 +88,7 @@ std::vector<OpEntry> embedding_ops() {
   embedding.infer = infer;
   embedding.cost = cost;
   embedding.gradient = gradient;
+  embedding.place = place;
   embedding.reduction = [](const OpSig&) { return int64_t{1}; };
 
   OpDef grad;

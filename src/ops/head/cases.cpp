@@ -1,4 +1,4 @@
-// Shapes for the head: vocabularies with tails, ignored targets, z-loss, softcap; and GPT-2's.
+// Shapes for the head: vocabularies with tails and padding, ignored targets, z-loss, softcap; and GPT-2's.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,17 +12,19 @@ struct Size {
   int64_t batch, length, width, vocab;
   double z_loss, softcap;
   bool bench;
+  int64_t padding = 0;
 };
 
 std::vector<Size> sizes() {
   return {{1, 1, 4, 3, 0.0, 0.0, false},        {2, 3, 5, 7, 0.0, 0.0, false},
           {2, 3, 5, 7, 1e-2, 0.0, false},       {2, 3, 5, 7, 1e-2, 1.5, false},
           {2, 40, 64, 257, 0.0, 0.0, false},    {3, 33, 33, 1000, 1e-3, 5.0, false},
-          {1, 64, 32, 263000, 0.0, 0.0, false}, {4, 256, 768, 50257, 0.0, 0.0, true}};
+          {1, 64, 32, 263000, 0.0, 0.0, false}, {4, 256, 768, 50257, 0.0, 0.0, true},
+          {2, 3, 5, 9, 1e-2, 1.5, false, 2},    {2, 40, 64, 261, 1e-3, 0.0, false, 4}};
 }
 
 InputFill targets_fill(const Size& s) {
-  return {.kind = InputFill::Kind::ids, .limit = s.vocab, .ignore = true};
+  return {.kind = InputFill::Kind::ids, .limit = s.vocab - s.padding, .ignore = true};
 }
 
 // Logits of size 1: in bf16 they are stored rounded.
@@ -34,8 +36,9 @@ OpCase make(const Size& s, const char* kind) {
   OpCase c;
   c.name =
       fmt::format("{}x{}x{} vocab {} z {} cap {}", s.batch, s.length, s.width, s.vocab, s.z_loss, s.softcap);
+  if (s.padding > 0) c.name += fmt::format(" padding {}", s.padding);
   c.kind = kind;
-  c.attrs = pack_attrs(HeadLossAttrs{s.vocab, s.width, s.z_loss, s.softcap});
+  c.attrs = pack_attrs(HeadLossAttrs{s.vocab, s.width, s.z_loss, s.softcap, s.padding, {}});
   c.bench = s.bench;
   return c;
 }

@@ -7,6 +7,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/parallel.h"
 #include "device/cpu/weight_product.h"
+#include "ops/head/cpu_cut_rows.h"
 #include "ops/head/head.h"
 #include "ops/head/row_loss.h"
 #include "ops/linear/linear.h"
@@ -53,6 +54,7 @@ struct HeadOperands {
   std::byte* dx = nullptr;
   float* dweight = nullptr;
   std::byte* scratch = nullptr;
+  const AxisComm* comm = nullptr;
 };
 
 class LossHead {
@@ -64,6 +66,10 @@ class LossHead {
     shape_ = {x.shape[0] * x.shape[1], a.vocab, a.width, x.dtype};
     row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), sig.outputs.size() > 2};
     const int64_t rows = head_chunk_rows(shape_.rows, a.vocab, x.dtype);
+    parts_bytes_ = head_parts_bytes(a, rows);
+    if (parts_bytes_ > 0)
+      cut_.emplace(a, x.dtype, row_.gradient ? CutRows::Gradient::yes : CutRows::Gradient::no, kernels_,
+                   threads_);
     full_.emplace(shape_, rows, sig, context);
     if (shape_.rows % rows != 0) tail_.emplace(shape_, shape_.rows % rows, sig, context);
   }
@@ -92,12 +98,22 @@ class LossHead {
       return;
     }
     std::byte* logits = free;
-    std::byte* scratch = logits + head_logits_bytes(full_->rows, shape_.vocab, shape_.dtype);
+    std::byte* parts = logits + head_logits_bytes(full_->rows, shape_.vocab, shape_.dtype);
+    std::byte* scratch = parts + parts_bytes_;
     const std::byte* x = o.x + first * x_bytes;
     chunk.logits.run({.a = x, .b = o.weight_forward, .c = logits, .scratch = scratch});
-    parallel_for(threads_, chunk.rows, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) run_row(n, targets[n], logits, o.nll + first, z_terms + first);
-    });
+    if (cut_)
+      cut_->run({.rows = chunk.rows,
+                 .logits = logits,
+                 .targets = targets,
+                 .nll = o.nll + first,
+                 .z_terms = z_terms + first,
+                 .parts = reinterpret_cast<HeadRowPart*>(parts),
+                 .comm = o.comm});
+    else
+      parallel_for(threads_, chunk.rows, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) run_row(n, targets[n], logits, o.nll + first, z_terms + first);
+      });
     if (!chunk.dx) return;
     chunk.dx->run({.a = logits, .b = o.weight_input_grad, .c = o.dx + first * x_bytes, .scratch = scratch});
     if (o.dweight != nullptr) chunk.dweight->run(logits, x, o.dweight, scratch);
@@ -122,6 +138,8 @@ class LossHead {
   HeadShape shape_;
   RowLossSpec row_;
   std::optional<Chunk> full_, tail_;
+  std::optional<CutRows> cut_;  // where the whole vocabulary is not here, or more than it
+  int64_t parts_bytes_ = 0;
 };
 
 }  // namespace
@@ -135,7 +153,8 @@ CpuKernel prepare_head_loss(const OpSig& sig, const CpuContext& context) {
                .targets = operands.in<int32_t>(2),
                .loss = operands.out<double>(0),
                .nll = operands.out<float>(1),
-               .scratch = operands.scratch});
+               .scratch = operands.scratch,
+               .comm = operands.comm});
   };
 }
 
@@ -150,7 +169,8 @@ CpuKernel prepare_head_loss_grad(const OpSig& sig, const CpuContext& context) {
                .nll = operands.out<float>(1),
                .dx = operands.out<std::byte>(2),
                .dweight = operands.out<float>(3),
-               .scratch = operands.scratch});
+               .scratch = operands.scratch,
+               .comm = operands.comm});
   };
 }
 

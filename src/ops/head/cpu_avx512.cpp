@@ -1,9 +1,9 @@
-// The head's softmax kernel for AVX-512.
+// The head's softmax kernels for AVX-512.
 #include "ops/head/row_loss.h"
 #include "ops/head/simd_kernels.h"
 
 namespace trireme {
 
-RowKernels row_kernels_avx512() { return {row_loss<float>, row_loss<bf16>, cap_row}; }
+RowKernels row_kernels_avx512() { return row_kernels_here(); }
 
 }  // namespace trireme

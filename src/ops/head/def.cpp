@@ -4,6 +4,7 @@
 #include "ops/folders.h"
 #include "ops/gradient.h"
 #include "ops/head/head.h"
+#include "ops/head/row_part.h"
 #include "ops/linear/linear.h"
 #include "ops/shape_rule.h"
 
@@ -11,6 +12,11 @@ namespace trireme {
 
 int64_t head_logits_bytes(int64_t chunk_rows, int64_t vocab, DType dtype) {
   return (chunk_rows * vocab * size_of(dtype) + 63) / 64 * 64;
+}
+
+int64_t head_parts_bytes(const HeadLossAttrs& attrs, int64_t chunk_rows) {
+  if (attrs.on.ranks == 1 && attrs.padding == 0) return 0;
+  return (attrs.on.ranks * chunk_rows * static_cast<int64_t>(sizeof(HeadRowPart)) + 63) / 64 * 64;
 }
 
 int64_t head_chunk_rows(int64_t rows, int64_t vocab, DType dtype) {
@@ -39,9 +45,17 @@ void expect_targets(const char* op, std::span<const TensorType> inputs, const Te
   expect_types(targets == TensorType{DType::i32, {x[0], x[1]}}, op, "the targets must be i32[B,T]", inputs);
 }
 
+void expect_cut(const char* op, const HeadLossAttrs& a, std::span<const TensorType> inputs) {
+  expect_types(a.on.ranks >= 1 && a.on.rank >= 0 && a.on.rank < a.on.ranks, op, "rank must be one of ranks",
+               inputs);
+  expect_types(a.padding >= 0 && a.padding <= a.vocab && (a.on.rank > 0 || a.padding < a.vocab), op,
+               "padding must be rows of the weight, and not all of them", inputs);
+}
+
 std::vector<TensorType> infer_loss(const Attrs& attrs, std::span<const TensorType> inputs) {
   const auto a = unpack_attrs<HeadLossAttrs>(attrs);
   expect_head("head_loss", a.vocab, a.width, inputs);
+  expect_cut("head_loss", a, inputs);
   expect_targets("head_loss", inputs, inputs[2]);
   return {{DType::f64, {2}}, {DType::f32, inputs[2].shape}};
 }
@@ -53,6 +67,7 @@ std::vector<TensorType> infer_loss_grad(const Attrs& attrs, std::span<const Tens
                    is_weight(inputs[2], {.in = a.width, .out = a.vocab}, "input_grad"),
                "head_loss_grad",
                "the second weight must be [vocab,width] or packed for input_grad, of x's dtype", inputs);
+  expect_cut("head_loss_grad", a, inputs);
   expect_targets("head_loss_grad", inputs, inputs[3]);
   return {{DType::f64, {2}}, {DType::f32, inputs[3].shape}, inputs[0], {DType::f32, {a.vocab, a.width}}};
 }
@@ -80,7 +95,7 @@ Cost head_traffic(const OpSig& sig, int weights, int64_t vocab, int64_t width) {
 Cost cost_loss(const OpSig& sig) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   Cost cost = head_traffic(sig, 1, a.vocab, a.width);
-  cost.flops = rows_of(sig) * a.vocab * (2 * a.width + 3 + (a.softcap != 0.0 ? 2 : 0));
+  cost.flops = rows_of(sig) * (a.vocab - a.padding) * (2 * a.width + 3 + (a.softcap != 0.0 ? 2 : 0));
   return cost;
 }
 
@@ -88,7 +103,7 @@ Cost cost_loss_grad(const OpSig& sig) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   Cost cost = head_traffic(sig, 2, a.vocab, a.width);
   cost.bytes_read += bytes_of(sig.outputs[3]);  // the accumulator
-  cost.flops = rows_of(sig) * a.vocab * (6 * a.width + 4 + (a.softcap != 0.0 ? 5 : 0));
+  cost.flops = rows_of(sig) * (a.vocab - a.padding) * (6 * a.width + 4 + (a.softcap != 0.0 ? 5 : 0));
   return cost;
 }
 
@@ -102,7 +117,13 @@ Cost cost_logits(const OpSig& sig) {
   return cost;
 }
 
-// Scratch: z-loss terms of all rows, a chunk's logits, the products' own.
+// All rows' parts go to all other ranks.
+int64_t wire_loss(const OpSig& sig) {
+  const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
+  return (a.on.ranks - 1) * rows_of(sig) * static_cast<int64_t>(sizeof(HeadRowPart));
+}
+
+// Scratch: z-loss terms of all rows, a chunk's logits and parts, the products' own.
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -112,7 +133,7 @@ int64_t scratch_loss(const OpSig& sig, int threads) {
   const int64_t rows = rows_of(sig), chunk = head_chunk_rows(rows, a.vocab, dtype);
   const int64_t product = std::max(product_scratch_bytes(std::max(a.width, a.vocab), threads),
                                    weight_gradient_scratch_bytes(chunk, a.width, dtype, threads));
-  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) + product;
+  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) + head_parts_bytes(a, chunk) + product;
 }
 
 int64_t scratch_logits(const OpSig& sig, int threads) {
@@ -133,6 +154,26 @@ void gradient(GradientBuilder& builder) {
   builder.add_input_grad(0, made[2]);
 }
 
+// A weight cut by its rows: see head.h. Else rows stay where they are, and the loss is the sum over all of
+// them.
+Cut place(const PlaceQuery& query) {
+  if (query.placed[1] == shard_of(0)) {
+    auto a = unpack_attrs<HeadLossAttrs>(query.op.attrs);
+    const int64_t whole = a.vocab - a.padding;
+    a.vocab = (whole + query.ranks - 1) / query.ranks;
+    a.padding = std::clamp<int64_t>((query.rank + 1) * a.vocab - whole, 0, a.vocab);
+    a.on = axis_attrs(query);
+    Cut cut = keep_op(query, {kReplicate, shard_of(0), kReplicate}, kReplicate);
+    cut.attrs = pack_attrs(a);
+    return cut;
+  }
+  Placement rows = query.placed[0];
+  if (rows.kind == Placement::Kind::partial || rows == shard_of(2)) rows = query.home;
+  Cut cut = keep_op(query, {rows, kReplicate, rows}, rows);
+  if (rows != kReplicate) cut.outputs[0] = kPartial;
+  return cut;
+}
+
 // A product, the softmax over its results, and sums over those: the errors of all three add up.
 int64_t reduction_loss(const OpSig& sig) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
@@ -150,6 +191,8 @@ OpDef loss_def() {
   def.scratch_bytes = scratch_loss;
   def.gradient = gradient;
   def.reduction = reduction_loss;
+  def.place = place;
+  def.wire_bytes = wire_loss;
   return def;
 }
 
@@ -162,6 +205,7 @@ OpDef loss_grad_def() {
   def.cost = cost_loss_grad;
   def.scratch_bytes = scratch_loss;
   def.reduction = reduction_loss;
+  def.wire_bytes = wire_loss;
   return def;
 }
 

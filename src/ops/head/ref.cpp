@@ -1,4 +1,5 @@
-// The oracle of the head: one row's logits at a time.
+// The oracle of the head: one row's logits at a time, those of a rank that has the whole vocabulary.
+// tests/ops/ranks checks cut ones against it.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -36,7 +37,7 @@ struct Gradients {
 void row_gradient(const HeadLossAttrs& a, const float* x, std::vector<float>& z, double lse, int32_t target,
                   const Gradients& out) {
   const auto cap = static_cast<float>(a.softcap);
-  for (int64_t v = 0; v < a.vocab; ++v) {
+  for (int64_t v = 0; v < a.vocab - a.padding; ++v) {
     const float value = z[static_cast<size_t>(v)];
     auto d = static_cast<float>(std::exp(value - lse) * (1.0 + 2.0 * a.z_loss * lse)) -
              (v == target ? 1.0f : 0.0f);
@@ -53,7 +54,8 @@ void loss_of_rows(const HeadLossAttrs& a, int64_t rows, const Operands& operands
   const auto *x = operands.in<float>(0), *w = operands.in<float>(1);
   auto* loss = operands.out<double>(0);
   auto* nll = operands.out<float>(1);
-  std::vector<float> z(static_cast<size_t>(a.vocab));
+  CHECK(a.on.ranks == 1, "the oracle of the head has no other ranks");
+  std::vector<float> z(static_cast<size_t>(a.vocab - a.padding));
   loss[0] = loss[1] = 0.0;
   for (int64_t n = 0; n < rows; ++n, x += a.width) {
     nll[n] = 0.0f;

@@ -103,10 +103,39 @@ RowLoss row_loss(const RowLossSpec& spec, T* z, int32_t target) {
   return {static_cast<float>(lse - static_cast<double>(hit)), static_cast<float>(spec.z_loss * lse * lse)};
 }
 
-void cap_row(float* z, int64_t n, float softcap) {
+template <class T>
+HeadRowPart row_part(const RowLossSpec& spec, T* z, int64_t target) {
+  if (spec.vocab == 0) return {.top = -__builtin_inff(), .sum = 0.0f, .hit = 0.0f};
+  const float cap = spec.softcap;
+  float top = max_of(z, spec.vocab), hit = target >= 0 ? get(z + target) : 0.0f;
+  if (cap != 0.0f) {
+    top = cap * tanhf(top / cap);
+    hit = cap * tanhf(hit / cap);
+  }
+  const double sum =
+      spec.gradient ? exponentials_of<true>(spec, z, top) : exponentials_of<false>(spec, z, top);
+  return {.top = top, .sum = static_cast<float>(sum), .hit = hit};
+}
+
+// z holds exp(logit - top) times the cap's slope, which the target's 1 still lacks.
+template <class T>
+void end_row(const RowLossSpec& spec, T* z, const RowEnd& end) {
+  const float t = spec.softcap != 0.0f ? end.hit / spec.softcap : 0.0f;
+  const float at_target = end.target >= 0 ? get(z + end.target) : 0.0f;
+  scale_row(z, spec.vocab, end.factor);
+  if (end.target >= 0) put(z + end.target, at_target * end.factor - (1.0f - t * t));
+  for (int64_t v = 0; v < spec.padding; ++v) put(z + spec.vocab + v, 0.0f);
+}
+
+inline void cap_row(float* z, int64_t n, float softcap) {
   const F32x16 cap = simd::splat(softcap), inverse = simd::splat(1.0f / softcap);
   for (int64_t v = 0; v < n; v += kLanes)
     simd::store(z + v, cap * simd::tanh(simd::load(z + v, n - v) * inverse), n - v);
+}
+
+inline RowKernels row_kernels_here() {
+  return {row_loss<float>, row_loss<bf16>, row_part<float>, row_part<bf16>,
+          end_row<float>,  end_row<bf16>,  cap_row};
 }
 
 }  // namespace

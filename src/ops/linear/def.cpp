@@ -162,6 +162,25 @@ void gradient(GradientBuilder& builder) {
                 .names = {}});
 }
 
+// Placement: by the weight's. A column's outputs are this rank's own; a row's are addends, and the bias goes
+// to their sum (Shoeybi et al. 2019, "Megatron-LM", section 3).
+
+Cut place(const PlaceQuery& query) {
+  auto attrs = unpack_attrs<LinearAttrs>(query.op.attrs);
+  const Placement inside = shard_of(static_cast<int32_t>(query.inputs[0].shape.size()) - 1);
+  const Placement& weight = query.placed[1];
+  if (weight.kind != Placement::Kind::shard) return place_by_rows(query);
+  const bool column = weight.dim == 0;
+  (column ? attrs.out : attrs.in) /= query.ranks;
+  Cut cut{{column ? kReplicate : inside, weight, column ? shard_of(0) : kReplicate},
+          {column ? inside : kPartial},
+          "linear",
+          pack_attrs(attrs)};
+  cut.inputs.resize(query.op.inputs.size());
+  if (!column && query.op.inputs.size() > 2 && query.op.inputs[2].valid()) cut.then = {2, "add_bias"};
+  return cut;
+}
+
 int64_t reduction_in(const OpSig& sig) { return unpack_attrs<LinearAttrs>(sig.attrs).in + 1; }
 int64_t reduction_out(const OpSig& sig) { return unpack_attrs<LinearAttrs>(sig.attrs).out; }
 int64_t reduction_rows(const OpSig& sig) { return rows_of(sig.inputs[0]); }
@@ -187,6 +206,7 @@ OpDef linear_def() {
   def.cost = cost_product;
   def.scratch_bytes = scratch_forward;
   def.gradient = gradient;
+  def.place = place;
   def.reduction = reduction_in;
   return def;
 }

@@ -2,6 +2,7 @@
 #include "ops/positions/positions.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "ops/folders.h"
 #include "ops/gradient.h"
@@ -59,6 +60,14 @@ void gradient(GradientBuilder& builder) {
                 {}});
 }
 
+// Without explicit positions a row's is its index, which only whole sequences have.
+Cut place(const PlaceQuery& query) {
+  if (present(query.inputs[2])) return place_by_rows(query);
+  if (query.axis == BlockAxis::cp)
+    throw std::invalid_argument("learned positions over a cut sequence must be given");
+  return place_whole(query);
+}
+
 std::vector<TensorType> infer_grad(const Attrs& attrs, std::span<const TensorType> in) {
   const TensorType& dy = in[0];
   const int64_t context = unpack_attrs<PositionsGradAttrs>(attrs).context;
@@ -87,6 +96,7 @@ std::vector<OpEntry> positions_ops() {
   positions.infer = infer;
   positions.cost = cost;
   positions.gradient = gradient;
+  positions.place = place;
   positions.reduction = [](const OpSig&) { return int64_t{2}; };
   positions.in_place = {{0, 0}};
 

@@ -57,6 +57,15 @@ void gradient(GradientBuilder& builder) {
   builder.add_input_grad(0, out[0]);
 }
 
+// On tp by heads, which share the weights.
+Cut place(const PlaceQuery& query) {
+  if (query.axis != BlockAxis::tp || query.placed[0] != shard_of(2)) return place_by_rows(query);
+  auto attrs = unpack_attrs<QkNormAttrs>(query.op.attrs);
+  attrs.heads /= query.ranks;
+  attrs.kv_heads /= query.ranks;
+  return {{shard_of(2), kReplicate, kReplicate}, {shard_of(2), shard_of(2)}, "qk_norm", pack_attrs(attrs)};
+}
+
 std::vector<TensorType> infer_grad(const Attrs& packed, std::span<const TensorType> in) {
   const auto attrs = unpack_attrs<QkNormAttrs>(packed);
   expect_projection("qk_norm_grad", attrs, in);
@@ -92,6 +101,7 @@ std::vector<OpEntry> qk_norm_ops() {
   norm.infer = infer;
   norm.cost = cost;
   norm.gradient = gradient;
+  norm.place = place;
   norm.reduction = [](const OpSig& sig) { return sig.inputs[1].shape[0]; };
   norm.in_place = {{0, 0}};
 

@@ -1,4 +1,6 @@
 // Definition of rope, which is its own gradient.
+#include <stdexcept>
+
 #include "ops/folders.h"
 #include "ops/gradient.h"
 #include "ops/rope/rope.h"
@@ -57,6 +59,17 @@ void gradient(GradientBuilder& builder) {
   builder.add_input_grad(0, dx[0]);
 }
 
+// On tp by heads. On cp a row does not know its position by its index.
+Cut place(const PlaceQuery& query) {
+  if (query.axis == BlockAxis::cp && !present(query.inputs[1]))
+    throw std::invalid_argument("rope over a cut sequence needs positions");
+  if (query.axis != BlockAxis::tp || query.placed[0] != shard_of(2)) return place_by_rows(query);
+  auto attrs = unpack_attrs<RopeAttrs>(query.op.attrs);
+  attrs.heads /= query.ranks;
+  attrs.kv_heads /= query.ranks;
+  return {{shard_of(2), kReplicate}, {shard_of(2)}, "rope", pack_attrs(attrs)};
+}
+
 }  // namespace
 
 std::vector<OpEntry> rope_ops() {
@@ -68,6 +81,7 @@ std::vector<OpEntry> rope_ops() {
   rope.cost = cost;
   rope.scratch_bytes = scratch_bytes;
   rope.gradient = gradient;
+  rope.place = place;
   rope.reduction = [](const OpSig&) { return int64_t{2}; };
   rope.in_place = {{0, 0}};
   return {{rope, rope_reference, rope_cases}};

@@ -136,7 +136,7 @@ std::vector<OpEntry> router_ops() {
   using Use = OperandDef::Use;
   OpDef router;
   router.name = "router";
-  router.inputs = {{"x"}, {"weight"}, {"state", Use::optional}};
+  router.inputs = {{"x"}, {"weight"}, {"state", Use::optional, true}};
   router.outputs = {{"ids"}, {"weights"}, {"scores"}, {"counts"}};
   router.infer = infer;
   router.cost = cost;

@@ -67,6 +67,7 @@ std::vector<OpEntry> swiglu_ops() {
   swiglu.infer = infer;
   swiglu.cost = cost;
   swiglu.gradient = gradient;
+  swiglu.place = place_by_elements;
   swiglu.reduction = [](const OpSig&) { return int64_t{1}; };
 
   OpDef grad;

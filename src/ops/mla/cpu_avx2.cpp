@@ -1,0 +1,8 @@
+// Rows of latent attention for AVX2.
+#include "ops/mla/simd_kernels.h"
+
+namespace trireme {
+
+MlaKernels mla_kernels_avx2(DType dtype) { return mla_kernels_here(dtype); }
+
+}  // namespace trireme

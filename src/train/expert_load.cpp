@@ -1,0 +1,64 @@
+// The counts of all layers as one array, which ranks of other stages fill in.
+#include "train/expert_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+namespace trireme {
+namespace {
+
+bool is_router_state(const Param& param) { return param.role == ParamRole::router_state; }
+
+// "layers.12.moe.balance" -> 12
+int64_t layer_of(const Param& param) {
+  constexpr std::string_view kPrefix = "layers.";
+  return param.name.starts_with(kPrefix) ? std::stoll(param.name.substr(kPrefix.size())) : -1;
+}
+
+void judge(ExpertLoad& load) {
+  for (const LayerLoad& layer : load.layers) {
+    load.dropped += layer.dropped;
+    const double all = std::accumulate(layer.chosen.begin(), layer.chosen.end(), 0.0);
+    if (all == 0) continue;
+    double entropy = 0;
+    for (const double chosen : layer.chosen) {
+      const double share = chosen / all;
+      load.max_share = std::max(load.max_share, share);
+      if (share > 0) entropy -= share * std::log(share);
+    }
+    const double even = std::log(static_cast<double>(layer.chosen.size()));
+    load.entropy += (even > 0 ? entropy / even : 1.0) / static_cast<double>(load.layers.size());
+  }
+}
+
+}  // namespace
+
+ExpertLoad expert_load(RankLink& link, const Engine& engine) {
+  const std::vector<Param>& params = engine.program().params;
+  ExpertLoad load;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!is_router_state(params[i])) continue;
+    const int64_t experts = params[i].shape[1];
+    // The counts, and how many ranks have brought them: all that hold the layer have the same.
+    std::vector<double> counts(static_cast<size_t>(2 * experts + 1));
+    for (const StatePiece& piece :
+         engine.state_pieces(ParamId(static_cast<int64_t>(i)), ParamState::moment1)) {
+      std::copy(piece.values.begin(), piece.values.end(), counts.begin() + piece.first);
+      counts.back() = 1;
+    }
+    if (link.control() != nullptr)
+      link.control()->all_reduce(counts.data(), static_cast<int64_t>(counts.size()), DType::f64,
+                                 "experts' load");
+    const double holders = std::max(1.0, counts.back());
+    LayerLoad& layer = load.layers.emplace_back(LayerLoad{layer_of(params[i]), {}, 0});
+    for (int64_t e = 0; e < experts; ++e) layer.chosen.push_back(counts[static_cast<size_t>(e)] / holders);
+    for (int64_t e = experts; e < 2 * experts; ++e)
+      layer.dropped += static_cast<int64_t>(counts[static_cast<size_t>(e)] / holders);
+  }
+  judge(load);
+  return load;
+}
+
+}  // namespace trireme

@@ -1,0 +1,155 @@
+// PyTorch agrees on models with experts: losses, choices of the routers and gradients of one pass through
+// small Mixtral, Qwen3-MoE and DeepSeek-V3 stacks. The goldens: tests/golden/torch/make_moe_goldens.py.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "config/run_spec.h"
+#include "device/cpu/cpu_device.h"
+#include "train/chain_run.h"
+
+namespace trireme {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kT = 64, kRows = 2;
+
+json load(const std::string& name) {
+  std::ifstream file(std::string(TRIREME_SOURCE_DIR) + "/tests/golden/torch/" + name + ".json");
+  return json::parse(file);
+}
+
+std::string toml_value(const json& value) {
+  if (!value.is_object()) return value.dump();
+  std::string text;
+  for (const auto& [key, item] : value.items())
+    text += (text.empty() ? "" : ", ") + key + " = " + toml_value(item);
+  return "{" + text + "}";
+}
+
+ModelSpec spec_of(const json& golden) {
+  std::string text;
+  for (const char* section : {"model", "moe"}) {
+    text += std::string("[") + section + "]\n";
+    for (const auto& [key, value] : golden[section].items()) text += key + " = " + toml_value(value) + "\n";
+  }
+  text += "[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 2\n[optimizer]\nlr = 1e-3\n";
+  return parse_config(text + "[run]\nname = \"golden\"\nsteps = 1\n", "golden").model;
+}
+
+// As the script draws them.
+std::vector<float> drawn(const ParamSpec& param, const ModelSpec& spec) {
+  const RandomStream stream(1, "golden/" + param.name);
+  const bool gain = param.name.ends_with("norm.weight");
+  std::vector<float> values(static_cast<size_t>(count(param.shape)));
+  for (size_t k = 0; k < values.size(); ++k)
+    values[k] = static_cast<float>((gain ? 1.0 : 0.0) + (stream.uniform(k) - 0.5) * 0.2);
+  if (param.use.role == ParamRole::router_state) {
+    const size_t kept = spec.moe.score == RouterScore::sigmoid ? static_cast<size_t>(spec.moe.experts) : 0;
+    std::fill(values.begin() + static_cast<std::ptrdiff_t>(kept), values.end(), 0.0f);
+  }
+  return values;
+}
+
+struct Sequences {
+  std::vector<int32_t> tokens, targets;
+};
+
+Sequences sequences_from(int64_t first, int64_t vocab) {
+  const RandomStream copy(1, "golden/copy"), draw(1, "golden/tokens");
+  Sequences rows;
+  for (int64_t k = first; k < first + kRows; ++k) {
+    int64_t previous = 0;
+    for (int64_t t = 0; t <= kT; ++t) {
+      const auto at = static_cast<uint64_t>(k * (kT + 1) + t);
+      const double u = draw.uniform(at);
+      const bool copied = t > 0 && copy.uniform(at) < 0.5;
+      const int64_t token = copied ? (5 * previous + 17) % vocab
+                                   : static_cast<int64_t>(((u * u) * u) * static_cast<double>(vocab));
+      if (t < kT) rows.tokens.push_back(static_cast<int32_t>(token));
+      if (t > 0) rows.targets.push_back(static_cast<int32_t>(token));
+      previous = token;
+    }
+  }
+  return rows;
+}
+
+// "02 13" as the golden has it.
+std::string digits(const std::vector<int32_t>& ids, size_t top_k) {
+  std::string text;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0 && i % top_k == 0) text += ' ';
+    text += std::to_string(ids[i]);
+  }
+  return text;
+}
+
+void compare_router(const ChainRun& run, const ModelSpec& spec, const std::string& layer,
+                    const json& golden) {
+  const auto k = static_cast<size_t>(spec.moe.top_k);
+  EXPECT_EQ(digits(run.ints("layers." + layer, "moe.ids"), k), golden["ids"].get<std::string>())
+      << "layer " << layer;
+  const std::vector<float> weights = run.floats("layers." + layer, "moe.weights");
+  const json& expected = golden["weights"];
+  ASSERT_EQ(expected.size() * 8, weights.size());
+  for (size_t n = 0; n < expected.size(); ++n)
+    EXPECT_NEAR(weights[n / k * 8 * k + n % k], expected[n].get<double>(), 1e-5) << "layer " << layer;
+}
+
+void compare_gradients(const ChainRun& run, const Model& model, const json& tensors) {
+  constexpr double kTolerance = 2e-5;  // of a tensor's rms
+  size_t compared = 0;
+  for (const ParamSpec& param : model.params) {
+    if (param.use.role == ParamRole::router_state) continue;
+    ASSERT_TRUE(tensors.contains(param.name)) << param.name;
+    ++compared;
+    const json& expected = tensors[param.name];
+    const std::vector<float> values = run.gradient(param.name);
+    const double squares = expected["sum_squares"].get<double>();
+    const double rms = std::sqrt(squares / static_cast<double>(values.size()));
+    double ours = 0;
+    for (const float v : values) ours += static_cast<double>(v) * v;
+    EXPECT_NEAR(ours / squares, 1, kTolerance) << param.name;
+    const size_t stride = std::max<size_t>(1, values.size() / 16);
+    for (size_t n = 0; n < expected["samples"].size(); ++n)
+      EXPECT_NEAR(values[n * stride], expected["samples"][n].get<double>(), kTolerance * rms)
+          << param.name << " sample " << n;
+  }
+  EXPECT_EQ(compared, tensors.size());
+}
+
+// The load that the routers counted is what they chose.
+void compare_load(const ChainRun& run, const ModelSpec& spec, const std::string& layer) {
+  std::vector<float> expected(static_cast<size_t>(2 * spec.moe.experts));
+  for (const int32_t id : run.ints("layers." + layer, "moe.ids")) ++expected[static_cast<size_t>(id)];
+  EXPECT_EQ(run.gradient("layers." + layer + ".moe.balance"), expected);
+}
+
+void expect_agreement(const std::string& name) {
+  const json golden = load(name);
+  const ModelSpec spec = spec_of(golden);
+  const Model model = build_model(spec, {.batch = kRows, .seq_len = kT});
+  const std::unique_ptr<Device> device = make_cpu_device({.threads = 2});
+  ChainRun run(model, *device);
+  for (const ParamSpec& param : model.params) run.set_param(param.name, drawn(param, spec));
+  const Sequences rows = sequences_from(golden["first"].get<int64_t>(), spec.vocab);
+  run.set_batch("tokens", rows.tokens);
+  run.set_batch("targets", rows.targets);
+  run.forward();
+  EXPECT_NEAR(run.loss() / golden["loss"].get<double>(), 1, 1e-6);
+  for (const auto& [layer, choice] : golden["router"].items()) compare_router(run, spec, layer, choice);
+  run.backward();
+  compare_gradients(run, model, golden["tensors"]);
+  for (const auto& [layer, choice] : golden["router"].items()) compare_load(run, spec, layer);
+}
+
+TEST(MoeParity, Mixtral) { expect_agreement("mixtral"); }
+TEST(MoeParity, Qwen3Moe) { expect_agreement("qwen3_moe"); }
+TEST(MoeParity, DeepseekV3) { expect_agreement("deepseek"); }
+
+}  // namespace
+}  // namespace trireme
