@@ -142,8 +142,7 @@ Outputs run_layer(const Layer& l, const Inputs& in, const AxisAttrs& axis, const
   backward.add(x, in.dy);
   backward.add(ids, in.ids);
   backward.add(weights, in.weights);
-  const bool alone = axis.ranks == 1;
-  backward.add(alone ? absent_type() : forward.sig.outputs[1], alone ? Values() : forward.output(1));
+  backward.add(forward.sig.outputs[1], forward.output(1));
   backward.add(forward.sig.outputs[2], forward.output(2));
   add_packed(backward, gate_up, in.gate_up, "input_grad");
   add_packed(backward, down, in.down, "input_grad");

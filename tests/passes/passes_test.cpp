@@ -221,7 +221,7 @@ const char* const kExperts =
     "  value counts: local f32[1,2]\n"
     "  value balanced: local f32[1,4,1]\n"
     "  value y: local f32[1,4,32]\n"
-    "  value rows: local f32[4,32]\n"
+    "  value rows: local f32[0,32]\n"
     "  value hidden: local f32[4,64]\n"
     "  value plan: local i32[1,2]\n"
     "  op ids, weights, scores, counts = router(x, r, _) {experts=2, top_k=1, score=\"softmax\", "
@@ -262,7 +262,7 @@ TEST(Pack, RoundsReadAWeightInBothForms) {
                                                "p: param f32[2,64,32]", "p: param f32[1,64,32]"),
                                       "q: param f32[2,32,32]", "q: param f32[1,32,32]");
   Code code = autodiff(
-      parse_graph(replaced(replaced(replaced(rounds, "rows: local f32[4,32]", "rows: local f32[6,32]"),
+      parse_graph(replaced(replaced(replaced(rounds, "rows: local f32[0,32]", "rows: local f32[6,32]"),
                                     "hidden: local f32[4,64]", "hidden: local f32[6,64]"),
                            "plan: local i32[1,2]", "plan: local i32[2,2]")),
       BackwardForm::whole);

@@ -62,7 +62,7 @@ ExpertsSizes expect_tokens(std::string_view op, const ExpertsAttrs& a, std::span
   return experts_sizes(a, in[0]);
 }
 
-TensorType rows_type(const ExpertsSizes& s) { return {s.dtype, {s.room, s.width}}; }
+TensorType rows_type(const ExpertsSizes& s) { return {s.dtype, {s.ranks > 1 ? s.room : 0, s.width}}; }
 TensorType hidden_type(const ExpertsSizes& s) { return {s.dtype, {s.room, 2 * s.ffn}}; }
 TensorType plan_type(const ExpertsSizes& s) { return {DType::i32, {s.ranks, s.experts}}; }
 

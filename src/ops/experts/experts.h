@@ -10,8 +10,8 @@
 //
 // The weight is applied before `down`, so that its gradient needs no expert's output. The choices' rows are
 // sorted by expert, in the order of tokens for each (a stable counting sort); rows and hidden hold the rows
-// and what gate_up makes of them in this order, for backward. Rows behind the last are left as they are. On
-// one rank backward takes the rows from x again, which is kept anyway.
+// and what gate_up makes of them in this order, for backward. Rows behind the last are left as they are. One
+// rank keeps no rows (of theirs R is 0): backward finds them in x, which is kept anyway.
 //
 // With the experts cut over the ranks of an axis (each has E/ranks of them and tokens of its own), rows
 // travel to their expert's rank and back. A rank has room for R rows at once. Where more arrive, they come in
