@@ -40,15 +40,7 @@ std::vector<Layout> products(const Limits& limits) {
                 for (const int64_t pp : {1, 2}) {
                   if ((tp == 1 && !sequence) || (cp == 1 && std::string_view(mode) != "ring")) continue;
                   if (ep > 1 && !limits.experts) continue;
-                  add({.shard = shard,
-                       .zero = zero,
-                       .pp = pp,
-                       .tp = tp,
-                       .sequence = sequence,
-                       .cp = cp,
-                       .cp_mode = mode,
-                       .ep = ep});
-                  if (limits.experts && tp > 1)
+                  for (const int64_t etp : std::set<int64_t>{1, limits.experts ? tp : 1})
                     add({.shard = shard,
                          .zero = zero,
                          .pp = pp,
@@ -57,7 +49,7 @@ std::vector<Layout> products(const Limits& limits) {
                          .cp = cp,
                          .cp_mode = mode,
                          .ep = ep,
-                         .etp = tp});
+                         .etp = etp});
                 }
   return layouts;
 }
