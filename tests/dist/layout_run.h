@@ -58,7 +58,7 @@ struct Trace {
 struct Span {
   int64_t begin = 0, end = 10;  // steps
   // Called by every rank before each of its steps.
-  std::function<void(const RankLink&, Engine&, int64_t step)> before;
+  std::function<void(RankLink&, Engine&, int64_t step)> before;
 };
 
 // Draws the weights, or goes on from `from`'s.
