@@ -12,7 +12,7 @@ void expect_parity(const RunForm& form, const std::vector<Layout>& layouts) {
   ASSERT_EQ(one.loss.size(), 10u);
   EXPECT_LT(one.loss.back(), one.loss.front()) << "it learns";
   for (Layout layout : layouts) {
-    layout.lanes = layout.replicate * layout.shard;
+    layout.lanes = layout.replicate * layout.shard * (layout.schedule == "dualpipe" ? 2 : 1);
     SCOPED_TRACE(name_of(layout));
     expect_close(run_layout(form, layout), one);
     expect_close_weights(run_layout(form, layout, {0, 3, {}}), three);

@@ -29,7 +29,12 @@ TEST(Parity, TensorAndDataParallel) {
 
 TEST(Parity, TensorParallelInPipelines) {
   expect_parity(kGpt2, {{.pp = 2, .tp = 2}, {.pp = 2, .schedule = "zb_h1", .tp = 2, .sequence = false}});
-  expect_parity(kLlama, {{.shard = 2, .zero = 3, .pp = 2, .schedule = "zb_h1", .tp = 2}});
+  expect_parity(kLlama, {{.shard = 2, .zero = 3, .pp = 2, .schedule = "zb_h1", .tp = 2},
+                         {.pp = 2, .schedule = "dualpipe", .tp = 2},
+                         {.shard = 2, .zero = 2, .each_micro_batch = true, .tp = 2}});
+  expect_parity(kMixtral, {{.shard = 2, .zero = 2, .each_micro_batch = true, .ep = 2},
+                           {.shard = 2, .zero = 1, .pp = 2, .schedule = "dualpipe", .ep = 2},
+                           {.shard = 2, .zero = 3, .pp = 2, .schedule = "zb_h1", .tp = 2, .ep = 2}});
 }
 
 TEST(Parity, ContextParallel) {
