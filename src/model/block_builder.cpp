@@ -20,6 +20,7 @@ ValueId BlockBuilder::batch(std::string name, Shape shape) {
 }
 
 ValueId BlockBuilder::param(std::string name, Shape shape, Init init, ParamUse use) {
+  name = prefix_ + name;
   ParamSpec param;
   param.use = std::move(use);
   param.name = name;
@@ -34,18 +35,25 @@ ValueId BlockBuilder::param(std::string name, Shape shape, Init init, ParamUse u
   return add_value(graph_, {std::move(name), {DType::f32, std::move(shape)}, ValueRole::param, {}});
 }
 
+void BlockBuilder::keep(const ParamSpec& param) {
+  params_.push_back(param);
+  add_value(graph_, {param.name, {DType::f32, param.shape}, ValueRole::param, {}});
+}
+
 ValueId BlockBuilder::op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
                          const std::string& name) {
   const OpDef& def = op_def(kind);
   std::vector<std::string> names{name};
   for (size_t i = 1; i < def.outputs.size(); ++i)
     names.push_back(name + "." + std::string(def.outputs[i].name));
-  return add_op(graph_, kind, std::move(attrs), std::move(inputs), names)[0];
+  return ops(kind, std::move(attrs), std::move(inputs), names)[0];
 }
 
 std::vector<ValueId> BlockBuilder::ops(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
                                        const std::vector<std::string>& names) {
-  return add_op(graph_, kind, std::move(attrs), std::move(inputs), names);
+  std::vector<std::string> full;
+  for (const std::string& name : names) full.push_back(prefix_ + name);
+  return add_op(graph_, kind, std::move(attrs), std::move(inputs), full);
 }
 
 ValueId BlockBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out, Init init,
@@ -100,19 +108,30 @@ ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x) {
   return block.op("activation", pack_attrs(kind), {up}, "mlp.hidden");
 }
 
+namespace {
+
+ValueId head_matrix(BlockBuilder& block, const ModelSpec& spec) {
+  return block.param(spec.tie_embeddings ? "embed.weight" : "head.weight", {spec.vocab, spec.width},
+                     Init::normal, {ParamRole::vocabulary, {}, 1});
+}
+
+}  // namespace
+
+void token_loss(BlockBuilder& block, const ModelSpec& spec, ValueId x, ValueId targets,
+                double further_weight) {
+  const HeadLossAttrs attrs{.vocab = spec.vocab,
+                            .width = spec.width,
+                            .z_loss = spec.z_loss,
+                            .softcap = spec.logit_softcap,
+                            .further_weight = further_weight};
+  block.returns(block.op("head_loss", pack_attrs(attrs), {x, head_matrix(block, spec), targets}, "loss"));
+}
+
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x) {
-  const std::string name = spec.tie_embeddings ? "embed.weight" : "head.weight";
-  const ValueId weight =
-      block.param(name, {spec.vocab, spec.width}, Init::normal, {ParamRole::vocabulary, {}, 1});
-  if (inputs.head == HeadResult::logits) {
-    const HeadLogitsAttrs attrs{.vocab = spec.vocab, .width = spec.width, .softcap = spec.logit_softcap};
-    block.returns(block.op("head_logits", pack_attrs(attrs), {x, weight}, "logits"));
-    return;
-  }
-  const HeadLossAttrs attrs{
-      .vocab = spec.vocab, .width = spec.width, .z_loss = spec.z_loss, .softcap = spec.logit_softcap};
-  const ValueId targets = block.batch("targets", {inputs.batch, inputs.seq_len});
-  block.returns(block.op("head_loss", pack_attrs(attrs), {x, weight, targets}, "loss"));
+  if (inputs.head == HeadResult::loss)
+    return token_loss(block, spec, x, block.batch("targets", {inputs.batch, inputs.seq_len}), 0.0);
+  const HeadLogitsAttrs attrs{.vocab = spec.vocab, .width = spec.width, .softcap = spec.logit_softcap};
+  block.returns(block.op("head_logits", pack_attrs(attrs), {x, head_matrix(block, spec)}, "logits"));
 }
 
 }  // namespace trireme

@@ -19,9 +19,14 @@ class BlockBuilder {
     graph_.name = std::move(graph_name);
   }
 
+  // Parameters and what ops make are called by this and their name, until it changes.
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+
   ValueId input(std::string name, Shape shape);  // activation from the block before, f32
   ValueId batch(std::string name, Shape shape);  // i32
   ValueId param(std::string name, Shape shape, Init init, ParamUse use = {});  // the name within the block
+  // One that this block keeps for others of its place in the chain and does not read.
+  void keep(const ParamSpec& param);
   // An op with one output of interest, the first; the others get `name` with their operand's name appended.
   ValueId op(std::string_view kind, Attrs attrs, std::vector<ValueId> inputs, const std::string& name);
   // The same with all outputs, under names of their own.
@@ -38,6 +43,7 @@ class BlockBuilder {
 
  private:
   const ModelSpec& spec_;
+  std::string prefix_;
   Graph graph_;
   std::vector<ParamSpec> params_;  // names within the block
 };
@@ -64,6 +70,9 @@ ValueId attended_heads(BlockBuilder& block, const ModelSpec& spec, const ModelIn
 ValueId causal_attention(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId qkv);
 // The hidden layer [B,T,F] of an MLP without a gate.
 ValueId plain_hidden(BlockBuilder& block, const ModelSpec& spec, ValueId x);
+// Sum of token losses of the normed activation x, with the weight of further targets (ops/head/head.h).
+void token_loss(BlockBuilder& block, const ModelSpec& spec, ValueId x, ValueId targets,
+                double further_weight);
 // Loss or logits of the normed activation x[B,T,C]; the matrix is the embedding's when tied.
 void output_head(BlockBuilder& block, const ModelSpec& spec, const ModelInputs& inputs, ValueId x);
 

@@ -104,6 +104,7 @@ struct InputFill {
   Kind kind = Kind::normal;
   int64_t limit = 0;  // ids: [0, limit); -1 may occur in targets when `ignore` is set
   bool ignore = false;
+  bool further = false;  // ids: -2 - id stands in targets as well (ops/head/head.h)
   float scale = 1.0f;  // normal, positive: standard deviation
 };
 

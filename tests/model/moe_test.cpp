@@ -1,6 +1,8 @@
 // Models with experts and with latent attention: names, shapes, roles and layers as text.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "config/run_spec.h"
 #include "ir/text.h"
 #include "model/model.h"
@@ -147,6 +149,53 @@ TEST(MoeModel, ADeepseekLayerForGenerationAsText) {
       "moe.shared.down = linear(moe.shared.hidden, moe.shared.down.weight, _)\n"
       "moe.sum = add(moe.experts, moe.shared.down)\n"
       "y = add(middle, moe.sum)\n");
+}
+
+// The release has 671.0 billion parameters without what predicts further tokens.
+TEST(MoeModel, DeepseekV3HasItsPublishedSize) {
+  const auto count_of = [](const char* more) {
+    const std::string text = std::string("[model]\npreset = \"deepseek-v3\"\n") + more +
+                             "[data]\ntrain = [\"unused.bin\"]\nseq_len = 8\n[batch]\nsequences = 1\n"
+                             "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n";
+    return parameter_count(build_model(parse_config(text, "test").model, {}));
+  };
+  EXPECT_EQ(count_of("mtp = 0\n"), 671026404352);
+  const int64_t c = 7168, one_layer = c * (1536 + 512 + 64) + 1536 * (1 + 128 * 192) + 512 * (1 + 128 * 256) +
+                                      128 * 128 * c + 2 * c + 256 * c + 257 * 3 * 2048 * c;
+  EXPECT_EQ(count_of(""), 671026404352 + one_layer + 3 * 7168 + 2 * 7168 * 7168);
+}
+
+TEST(MoeModel, TheHeadPredictsAFurtherTokenWithALayerOfItsOwn) {
+  std::string keys = kDeepseek;
+  keys.insert(keys.find("[moe]"), "mtp = 1\n");
+  const ModelSpec spec = spec_of(keys);
+  const Model model = build_model(spec, {.batch = 2, .seq_len = 8});
+  const std::string ops = ops_in(to_text(model.graphs.back()));
+  EXPECT_EQ(ops.substr(0, ops.find("mtp.attn_norm,")),
+            "final_norm, final_norm.rstd = rmsnorm(x, final_norm.weight)\n"
+            "mtp.next_ids, mtp.targets = mtp_targets(targets)\n"
+            "mtp.embed = embedding(mtp.next_ids, embed.weight)\n"
+            "mtp.hidden_norm, mtp.hidden_norm.rstd = rmsnorm(x, mtp.hidden_norm.weight)\n"
+            "mtp.hidden_proj = linear(mtp.hidden_norm, mtp.hidden_proj.weight, _)\n"
+            "mtp.embed_norm, mtp.embed_norm.rstd = rmsnorm(mtp.embed, mtp.embed_norm.weight)\n"
+            "mtp.embed_proj = linear(mtp.embed_norm, mtp.embed_proj.weight, _)\n"
+            "mtp.x = add(mtp.hidden_proj, mtp.embed_proj)\n");
+  EXPECT_EQ(ops.substr(ops.find("mtp.y =")),
+            "mtp.y = add(mtp.middle, mtp.moe.sum)\n"
+            "mtp.final_norm, mtp.final_norm.rstd = rmsnorm(mtp.y, mtp.final_norm.weight)\n"
+            "all_rows = stack_batch(final_norm, mtp.final_norm)\n"
+            "loss, loss.nll = head_loss(all_rows, head.weight, mtp.targets)\n");
+  EXPECT_EQ(param_named(model, "mtp.moe.router.weight").shape, (Shape{8, 64}));
+  // For generation the same parameters are there, unread.
+  const Model generating =
+      build_model(spec, {.batch = 1, .seq_len = 4, .positions = true, .head = HeadResult::logits});
+  std::set<std::string> trained, kept;
+  for (const ParamSpec& param : model.params) trained.insert(param.name);
+  for (const ParamSpec& param : generating.params) kept.insert(param.name);
+  EXPECT_EQ(trained, kept);
+  EXPECT_EQ(ops_in(to_text(generating.graphs.back())),
+            "final_norm, final_norm.rstd = rmsnorm(x, final_norm.weight)\n"
+            "logits = head_logits(final_norm, head.weight)\n");
 }
 
 }  // namespace

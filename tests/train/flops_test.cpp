@@ -68,5 +68,16 @@ TEST(Flops, LatentAttentionCountsItsValuesAsWideAsTheyAre) {
                    6.0 * static_cast<double>(matmul_parameters(spec, model)) + 6.0 * 2 * 4 * (24 + 12) * 128);
 }
 
+// A further token: two projections, a layer, and the head once more.
+TEST(Flops, AFurtherTokenCostsALayerAndAHead) {
+  const std::string keys =
+      "family = \"deepseek\"\nlayers = 2\nwidth = 64\nheads = 4\nffn = 96\nvocab = 300\ncontext = 128\n"
+      "mla = {kv_rank = 32, nope_dim = 16, rope_dim = 8}\n";
+  const ModelSpec one = shape(keys), two = shape(keys + "mtp = 1\n");
+  const int64_t layer = 64 * 4 * 24 + 64 * 32 + 32 * 4 * 32 + 64 * 8 + 4 * 16 * 64 + 3 * 64 * 96;
+  EXPECT_EQ(matmul_parameters(two, build_model(two, {})),
+            matmul_parameters(one, build_model(one, {})) + layer + 2 * 64 * 64 + 300 * 64);
+}
+
 }  // namespace
 }  // namespace trireme

@@ -88,16 +88,26 @@ std::string digits(const std::vector<int32_t>& ids, size_t top_k) {
   return text;
 }
 
+// Values of a layer by the prefix of its parameters: those of the further token's are in the head.
+struct Place {
+  std::string block, prefix;
+};
+Place place_of(const std::string& prefix) {
+  if (prefix == "mtp.") return {"head", prefix};
+  return {prefix.substr(0, prefix.size() - 1), ""};
+}
+
 void compare_router(const ChainRun& run, const ModelSpec& spec, const std::string& layer,
                     const json& golden) {
+  const Place place = place_of(layer);
   const auto k = static_cast<size_t>(spec.moe.top_k);
-  EXPECT_EQ(digits(run.ints("layers." + layer, "moe.ids"), k), golden["ids"].get<std::string>())
-      << "layer " << layer;
-  const std::vector<float> weights = run.floats("layers." + layer, "moe.weights");
+  EXPECT_EQ(digits(run.ints(place.block, place.prefix + "moe.ids"), k), golden["ids"].get<std::string>())
+      << layer;
+  const std::vector<float> weights = run.floats(place.block, place.prefix + "moe.weights");
   const json& expected = golden["weights"];
   ASSERT_EQ(expected.size() * 8, weights.size());
   for (size_t n = 0; n < expected.size(); ++n)
-    EXPECT_NEAR(weights[n / k * 8 * k + n % k], expected[n].get<double>(), 1e-5) << "layer " << layer;
+    EXPECT_NEAR(weights[n / k * 8 * k + n % k], expected[n].get<double>(), 1e-5) << layer;
 }
 
 void compare_gradients(const ChainRun& run, const Model& model, const json& tensors) {
@@ -124,9 +134,11 @@ void compare_gradients(const ChainRun& run, const Model& model, const json& tens
 
 // The load that the routers counted is what they chose.
 void compare_load(const ChainRun& run, const ModelSpec& spec, const std::string& layer) {
+  const Place place = place_of(layer);
   std::vector<float> expected(static_cast<size_t>(2 * spec.moe.experts));
-  for (const int32_t id : run.ints("layers." + layer, "moe.ids")) ++expected[static_cast<size_t>(id)];
-  EXPECT_EQ(run.gradient("layers." + layer + ".moe.balance"), expected);
+  for (const int32_t id : run.ints(place.block, place.prefix + "moe.ids"))
+    ++expected[static_cast<size_t>(id)];
+  EXPECT_EQ(run.gradient(layer + "moe.balance"), expected);
 }
 
 void expect_agreement(const std::string& name) {
@@ -150,6 +162,7 @@ void expect_agreement(const std::string& name) {
 TEST(MoeParity, Mixtral) { expect_agreement("mixtral"); }
 TEST(MoeParity, Qwen3Moe) { expect_agreement("qwen3_moe"); }
 TEST(MoeParity, DeepseekV3) { expect_agreement("deepseek"); }
+TEST(MoeParity, DeepseekV3WithAFurtherToken) { expect_agreement("deepseek_mtp"); }
 
 }  // namespace
 }  // namespace trireme

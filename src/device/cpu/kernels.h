@@ -40,6 +40,7 @@ CpuKernel prepare_mla_qkv(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_mla_qkv_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_mla_values(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_mla_values_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_mtp_targets(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_pack(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_positions(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_positions_grad(const OpSig& sig, const CpuContext& context);
@@ -54,12 +55,14 @@ CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_router(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_router_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_slice(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_stack_batch(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_sum_rows(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_sum_squares(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_swiglu_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_ulysses_attention(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_ulysses_attention_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_unstack_batch(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_zero(const OpSig& sig, const CpuContext& context);
 
 }  // namespace trireme

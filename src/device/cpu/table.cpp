@@ -47,6 +47,7 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"mla_qkv_grad", prepare_mla_qkv_grad},
       {"mla_values", prepare_mla_values},
       {"mla_values_grad", prepare_mla_values_grad},
+      {"mtp_targets", prepare_mtp_targets},
       {"pack", prepare_pack},
       {"positions", prepare_positions},
       {"positions_grad", prepare_positions_grad},
@@ -61,12 +62,14 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"router", prepare_router},
       {"router_grad", prepare_router_grad},
       {"slice", prepare_slice},
+      {"stack_batch", prepare_stack_batch},
       {"sum_rows", prepare_sum_rows},
       {"sum_squares", prepare_sum_squares},
       {"swiglu", prepare_swiglu},
       {"swiglu_grad", prepare_swiglu_grad},
       {"ulysses_attention", prepare_ulysses_attention},
       {"ulysses_attention_grad", prepare_ulysses_attention_grad},
+      {"unstack_batch", prepare_unstack_batch},
       {"zero", prepare_zero},
   };
   for (const Row& row : rows)

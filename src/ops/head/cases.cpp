@@ -13,18 +13,23 @@ struct Size {
   double z_loss, softcap;
   bool bench;
   int64_t padding = 0;
+  double further_weight = 0.0;
 };
 
 std::vector<Size> sizes() {
-  return {{1, 1, 4, 3, 0.0, 0.0, false},        {2, 3, 5, 7, 0.0, 0.0, false},
-          {2, 3, 5, 7, 1e-2, 0.0, false},       {2, 3, 5, 7, 1e-2, 1.5, false},
-          {2, 40, 64, 257, 0.0, 0.0, false},    {3, 33, 33, 1000, 1e-3, 5.0, false},
-          {1, 64, 32, 263000, 0.0, 0.0, false}, {4, 256, 768, 50257, 0.0, 0.0, true},
-          {2, 3, 5, 9, 1e-2, 1.5, false, 2},    {2, 40, 64, 261, 1e-3, 0.0, false, 4}};
+  return {{1, 1, 4, 3, 0.0, 0.0, false},          {2, 3, 5, 7, 0.0, 0.0, false},
+          {2, 3, 5, 7, 1e-2, 0.0, false},         {2, 3, 5, 7, 1e-2, 1.5, false},
+          {2, 40, 64, 257, 0.0, 0.0, false},      {3, 33, 33, 1000, 1e-3, 5.0, false},
+          {1, 64, 32, 263000, 0.0, 0.0, false},   {4, 256, 768, 50257, 0.0, 0.0, true},
+          {2, 3, 5, 9, 1e-2, 1.5, false, 2},      {2, 40, 64, 261, 1e-3, 0.0, false, 4},
+          {2, 3, 5, 7, 1e-2, 1.5, false, 0, 0.3}, {4, 40, 64, 257, 1e-3, 0.0, false, 0, 0.3}};
 }
 
 InputFill targets_fill(const Size& s) {
-  return {.kind = InputFill::Kind::ids, .limit = s.vocab - s.padding, .ignore = true};
+  return {.kind = InputFill::Kind::ids,
+          .limit = s.vocab - s.padding,
+          .ignore = true,
+          .further = s.further_weight != 0.0};
 }
 
 // Logits of size 1: in bf16 they are stored rounded.
@@ -36,9 +41,10 @@ OpCase make(const Size& s, const char* kind) {
   OpCase c;
   c.name =
       fmt::format("{}x{}x{} vocab {} z {} cap {}", s.batch, s.length, s.width, s.vocab, s.z_loss, s.softcap);
+  if (s.further_weight > 0) c.name += fmt::format(" further {}", s.further_weight);
   if (s.padding > 0) c.name += fmt::format(" padding {}", s.padding);
   c.kind = kind;
-  c.attrs = pack_attrs(HeadLossAttrs{s.vocab, s.width, s.z_loss, s.softcap, s.padding, {}});
+  c.attrs = pack_attrs(HeadLossAttrs{s.vocab, s.width, s.z_loss, s.softcap, s.padding, {}, s.further_weight});
   c.bench = s.bench;
   return c;
 }

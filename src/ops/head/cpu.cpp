@@ -49,6 +49,7 @@ struct Chunk {
 struct HeadOperands {
   const std::byte *x = nullptr, *weight_forward = nullptr, *weight_input_grad = nullptr;
   const int32_t* targets = nullptr;
+  const int32_t* ids = nullptr;  // the targets without the mark of further ones
   double* loss = nullptr;
   float* nll = nullptr;
   std::byte* dx = nullptr;
@@ -67,6 +68,7 @@ class LossHead {
     row_ = {a.vocab, static_cast<float>(a.z_loss), static_cast<float>(a.softcap), sig.outputs.size() > 2};
     const int64_t rows = head_chunk_rows(shape_.rows, a.vocab, x.dtype);
     parts_bytes_ = head_parts_bytes(a, rows);
+    further_weight_ = static_cast<float>(a.further_weight);
     if (parts_bytes_ > 0)
       cut_.emplace(a, x.dtype, row_.gradient ? CutRows::Gradient::yes : CutRows::Gradient::no, kernels_,
                    threads_);
@@ -74,9 +76,16 @@ class LossHead {
     if (shape_.rows % rows != 0) tail_.emplace(shape_, shape_.rows % rows, sig, context);
   }
 
-  void run(const HeadOperands& o) const {
+  void run(HeadOperands o) const {
     auto* z_terms = reinterpret_cast<float*>(o.scratch);
     std::byte* free = o.scratch + aligned(shape_.rows * 4);
+    o.ids = o.targets;
+    if (further_weight_ != 0.0f) {
+      auto* ids = reinterpret_cast<int32_t*>(free);
+      std::transform(o.targets, o.targets + shape_.rows, ids, target_id);
+      o.ids = ids;
+      free += aligned(shape_.rows * 4);
+    }
     std::fill(o.nll, o.nll + shape_.rows, 0.0f);
     std::fill(z_terms, z_terms + shape_.rows, 0.0f);
     for (int64_t first = 0; first < shape_.rows; first += full_->rows)
@@ -91,7 +100,7 @@ class LossHead {
  private:
   void run_chunk(const Chunk& chunk, int64_t first, const HeadOperands& o, float* z_terms,
                  std::byte* free) const {
-    const int32_t* targets = o.targets + first;
+    const int32_t* targets = o.ids + first;
     const int64_t x_bytes = shape_.width * size_of(shape_.dtype);
     if (std::all_of(targets, targets + chunk.rows, [](int32_t t) { return t == kIgnoredTarget; })) {
       if (o.dx != nullptr) std::memset(o.dx + first * x_bytes, 0, static_cast<size_t>(chunk.rows * x_bytes));
@@ -114,9 +123,28 @@ class LossHead {
       parallel_for(threads_, chunk.rows, 1, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) run_row(n, targets[n], logits, o.nll + first, z_terms + first);
       });
+    if (further_weight_ != 0.0f) weigh_further(chunk.rows, first, o, logits, z_terms);
     if (!chunk.dx) return;
     chunk.dx->run({.a = logits, .b = o.weight_input_grad, .c = o.dx + first * x_bytes, .scratch = scratch});
     if (o.dweight != nullptr) chunk.dweight->run(logits, x, o.dweight, scratch);
+  }
+
+  // Further rows' losses and gradients were made like all others'.
+  void weigh_further(int64_t rows, int64_t first, const HeadOperands& o, std::byte* logits,
+                     float* z_terms) const {
+    parallel_for(threads_, rows, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) {
+        if (!is_further(o.targets[first + n])) continue;
+        z_terms[first + n] = further_weight_ * (o.nll[first + n] + z_terms[first + n]);
+        o.nll[first + n] = 0.0f;
+        std::byte* row = logits + n * shape_.vocab * size_of(shape_.dtype);
+        if (!row_.gradient) continue;
+        if (shape_.dtype == DType::f32)
+          kernels_.scale_f32(reinterpret_cast<float*>(row), shape_.vocab, further_weight_);
+        else
+          kernels_.scale_bf16(reinterpret_cast<bf16*>(row), shape_.vocab, further_weight_);
+      }
+    });
   }
 
   void run_row(int64_t n, int32_t target, std::byte* logits, float* nll, float* z_terms) const {
@@ -140,6 +168,7 @@ class LossHead {
   std::optional<Chunk> full_, tail_;
   std::optional<CutRows> cut_;  // where the whole vocabulary is not here, or more than it
   int64_t parts_bytes_ = 0;
+  float further_weight_ = 0.0f;
 };
 
 }  // namespace

@@ -133,7 +133,9 @@ int64_t scratch_loss(const OpSig& sig, int threads) {
   const int64_t rows = rows_of(sig), chunk = head_chunk_rows(rows, a.vocab, dtype);
   const int64_t product = std::max(product_scratch_bytes(std::max(a.width, a.vocab), threads),
                                    weight_gradient_scratch_bytes(chunk, a.width, dtype, threads));
-  return aligned(rows * 4) + head_logits_bytes(chunk, a.vocab, dtype) + head_parts_bytes(a, chunk) + product;
+  const int64_t ids = a.further_weight != 0.0 ? aligned(rows * 4) : 0;  // of the targets
+  return aligned(rows * 4) + ids + head_logits_bytes(chunk, a.vocab, dtype) + head_parts_bytes(a, chunk) +
+         product;
 }
 
 int64_t scratch_logits(const OpSig& sig, int threads) {

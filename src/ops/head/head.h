@@ -18,6 +18,7 @@ struct HeadLossAttrs {
   double softcap = 0.0;          // 0: none
   int64_t padding = 0;           // last rows that are no token: without probability and gradient
   AxisAttrs on;                  // that the vocabulary is cut on; rank r has the tokens from r * vocab
+  double further_weight = 0.0;   // of the losses of further targets, all in loss[1]; 0: there are none
   template <class F>
   void fields(F&& f) {
     f("vocab", vocab);
@@ -26,6 +27,7 @@ struct HeadLossAttrs {
     f("softcap", softcap);
     f("padding", padding);
     on.fields(f);
+    f("further_weight", further_weight);
   }
 };
 
@@ -40,8 +42,13 @@ struct HeadLogitsAttrs {
   }
 };
 
-// Targets: ids of tokens, or this: not counted.
+// Targets: ids of tokens, or this: not counted. Or, written as -2 - id, a further target: of a prediction
+// beside the one that the run is judged by, such as of the token after the next. Its loss has a weight and
+// nothing of it is in loss[0] or nll.
 inline constexpr int32_t kIgnoredTarget = -1;
+constexpr int32_t further_target(int32_t id) { return -2 - id; }
+constexpr bool is_further(int32_t target) { return target < kIgnoredTarget; }
+constexpr int32_t target_id(int32_t target) { return is_further(target) ? -2 - target : target; }
 
 // Rows per chunk: equal chunks, a multiple of 32 or all rows, whose logits keep within 104 MiB (1024 rows of
 // GPT-2's 50257 logits in bf16).

@@ -33,15 +33,18 @@ struct Gradients {
   float* dweight = nullptr;
 };
 
-// d loss / d logit = p (1 + 2 z_loss lse) - [v = target], through the cap: times 1 - (z / cap)^2.
+// d loss / d logit = p (1 + 2 z_loss lse) - [v = target], through the cap: times 1 - (z / cap)^2. All of it
+// times the row's weight.
 void row_gradient(const HeadLossAttrs& a, const float* x, std::vector<float>& z, double lse, int32_t target,
                   const Gradients& out) {
+  const float weight = is_further(target) ? static_cast<float>(a.further_weight) : 1.0f;
   const auto cap = static_cast<float>(a.softcap);
   for (int64_t v = 0; v < a.vocab - a.padding; ++v) {
     const float value = z[static_cast<size_t>(v)];
     auto d = static_cast<float>(std::exp(value - lse) * (1.0 + 2.0 * a.z_loss * lse)) -
-             (v == target ? 1.0f : 0.0f);
+             (v == target_id(target) ? 1.0f : 0.0f);
     if (a.softcap != 0.0) d *= 1.0f - (value / cap) * (value / cap);
+    d *= weight;
     for (int64_t c = 0; c < a.width; ++c) {
       out.dx[c] += d * out.weight[v * a.width + c];
       out.dweight[v * a.width + c] += d * x[c];
@@ -67,9 +70,11 @@ void loss_of_rows(const HeadLossAttrs& a, int64_t rows, const Operands& operands
     if (targets[n] == kIgnoredTarget) continue;
     row_logits(x, w, a.softcap, a.width, z);
     const double lse = log_sum_exp(z);
-    nll[n] = static_cast<float>(lse - z[static_cast<size_t>(targets[n])]);
+    const auto own = static_cast<float>(lse - z[static_cast<size_t>(target_id(targets[n]))]);
+    const double z_term = a.z_loss * lse * lse;
+    if (!is_further(targets[n])) nll[n] = own;
     loss[0] += nll[n];
-    loss[1] += a.z_loss * lse * lse;
+    loss[1] += is_further(targets[n]) ? a.further_weight * (own + z_term) : z_term;
     if (out.dx != nullptr) row_gradient(a, x, z, lse, targets[n], row);
   }
 }

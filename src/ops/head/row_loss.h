@@ -39,6 +39,9 @@ struct RowKernels {
   void (*end_bf16)(const RowLossSpec& spec, bf16* logits, const RowEnd& end);
   // Caps n logits in place.
   void (*cap)(float* logits, int64_t n, float softcap);
+  // Multiplies n of them.
+  void (*scale_f32)(float* logits, int64_t n, float factor);
+  void (*scale_bf16)(bf16* logits, int64_t n, float factor);
 };
 
 RowKernels row_kernels_baseline();

@@ -134,8 +134,8 @@ inline void cap_row(float* z, int64_t n, float softcap) {
 }
 
 inline RowKernels row_kernels_here() {
-  return {row_loss<float>, row_loss<bf16>, row_part<float>, row_part<bf16>,
-          end_row<float>,  end_row<bf16>,  cap_row};
+  return {row_loss<float>, row_loss<bf16>, row_part<float>,  row_part<bf16>, end_row<float>,
+          end_row<bf16>,   cap_row,        scale_row<float>, scale_row<bf16>};
 }
 
 }  // namespace

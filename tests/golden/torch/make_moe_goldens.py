@@ -14,7 +14,8 @@ CASE.json, f32 on one thread:
     model, moe       the keys of [model] and [moe]
     first            the number of the first sequence
     loss             sum of token losses
-    router.N         of layer N: ids, a token's experts as digits, best first; the weights of every eighth token; the
+    terms            what is added to it, below
+    router.PREFIX    of a layer by the prefix of its parameters: ids, a token's experts as digits, best first; the weights of every eighth token; the
                      least gap between neighbours in a token's order of experts, of groups
     tensors.NAME     the gradient of (sum of token losses + the terms below): sum_squares in f64, and samples: the
                      elements n * floor(size / 16), n = 0, 1, ..., of which there are at most 16
@@ -23,6 +24,10 @@ Transformers' own auxiliary loss is another one (all layers' tokens together), s
 router's logits, per layer: with p the scores divided by their sum, f_e = count_e / (tokens k) without a gradient,
 aux_loss * E * sum_e f_e sum_t p_te (Switch Transformer, eq. 4-6, times tokens), and z_loss * sum_t logsumexp^2
 (ST-MoE, eq. 5).
+
+The case deepseek_mtp also predicts the token after the next (DeepSeek-V3, section 2.2), of which transformers has
+nothing: its layer is transformers', the rest is written here. mtp_weight times the sum of those tokens' losses is
+added too.
 """
 import math
 import sys
@@ -50,6 +55,8 @@ CASES = {
         moe=dict(experts=8, top_k=3, expert_ffn=24, shared_ffn=48, first_dense=1, score="sigmoid", groups=4,
                  top_groups=2, scale=2.5, aux_loss=0.01, balance_rate=0.001)),
 }
+CASES["deepseek_mtp"] = dict(model=CASES["deepseek"]["model"] | dict(layers=2, mtp=1, mtp_weight=0.3),
+                             moe=CASES["deepseek"]["moe"])
 
 
 def has_experts(case, layer):
@@ -97,6 +104,10 @@ def initial_weights(case):
     shapes = {"embed.weight": (V, m["width"]), "final_norm.weight": (m["width"],), "head.weight": (V, m["width"])}
     for n in range(m["layers"]):
         shapes |= {f"layers.{n}.{name}": shape for name, shape in layer_shapes(case, n).items()}
+    if m.get("mtp"):
+        shapes |= {"mtp." + name: shape for name, shape in layer_shapes(case, m["layers"]).items()}
+        shapes |= {f"mtp.{part}_norm.weight": (m["width"],) for part in ("hidden", "embed", "final")}
+        shapes |= {f"mtp.{part}_proj.weight": (m["width"], m["width"]) for part in ("hidden", "embed")}
     return {name: drawn(name, shape).requires_grad_(True) for name, shape in shapes.items()}
 
 
@@ -157,20 +168,23 @@ def library_parameters(case, w):
     p = {"model.embed_tokens.weight": w["embed.weight"], "model.norm.weight": w["final_norm.weight"],
          "lm_head.weight": w["head.weight"]}
     for n in range(case["model"]["layers"]):
-        ours, theirs = f"layers.{n}.", f"model.layers.{n}."
-        p |= {theirs + "input_layernorm.weight": w[ours + "attn_norm.weight"],
-              theirs + "post_attention_layernorm.weight": w[ours + "mlp_norm.weight"]}
-        p |= attention_parameters(case["model"], ours + "attn.", theirs + "self_attn.", w)
-        if not has_experts(case, n):
-            p |= gated(ours + "mlp.", theirs + "mlp.", w)
-            continue
-        p |= {theirs + "mlp.gate.weight": w[ours + "moe.router.weight"],
-              theirs + "mlp.experts.gate_up_proj": w[ours + "moe.experts.gate_up.weight"],
-              theirs + "mlp.experts.down_proj": w[ours + "moe.experts.down.weight"]}
-        if "shared_ffn" in case["moe"]:
-            p |= gated(ours + "moe.shared.", theirs + "mlp.shared_experts.", w)
-        if case["moe"].get("score") == "sigmoid":
-            p[theirs + "mlp.gate.e_score_correction_bias"] = drawn(ours + "moe.balance", (case["moe"]["experts"],))
+        p |= layer_parameters(case, n, f"layers.{n}.", f"model.layers.{n}.", w)
+    return p
+
+
+def layer_parameters(case, n, ours, theirs, w):
+    p = {theirs + "input_layernorm.weight": w[ours + "attn_norm.weight"],
+         theirs + "post_attention_layernorm.weight": w[ours + "mlp_norm.weight"]}
+    p |= attention_parameters(case["model"], ours + "attn.", theirs + "self_attn.", w)
+    if not has_experts(case, n):
+        return p | gated(ours + "mlp.", theirs + "mlp.", w)
+    p |= {theirs + "mlp.gate.weight": w[ours + "moe.router.weight"],
+          theirs + "mlp.experts.gate_up_proj": w[ours + "moe.experts.gate_up.weight"],
+          theirs + "mlp.experts.down_proj": w[ours + "moe.experts.down.weight"]}
+    if "shared_ffn" in case["moe"]:
+        p |= gated(ours + "moe.shared.", theirs + "mlp.shared_experts.", w)
+    if case["moe"].get("score") == "sigmoid":
+        p[theirs + "mlp.gate.e_score_correction_bias"] = drawn(ours + "moe.balance", (case["moe"]["experts"],))
     return p
 
 
@@ -189,12 +203,12 @@ def router_terms(case, logits, ids):
     return aux + e.get("z_loss", 0.0) * logits.logsumexp(-1).square().sum()
 
 
-def sorted_choice(case, layer, logits, weights, ids):
+def sorted_choice(case, block, logits, weights, ids):
     """Best first, and the least gap to what was not chosen."""
     worth = scores_of(case, logits)
     gap = math.inf
     if case["moe"].get("score") == "sigmoid":
-        worth = worth + drawn(f"layers.{layer}.moe.balance", (case["moe"]["experts"],))
+        worth = worth + drawn(block + "moe.balance", (case["moe"]["experts"],))
         groups = worth.view(len(worth), case["moe"]["groups"], -1).topk(2, dim=-1)[0].sum(-1)
         best = groups.sort(-1, descending=True)
         kept = case["moe"]["top_groups"]
@@ -217,22 +231,47 @@ def describe(x):
             "samples": [f32(v) for v in flat[::stride][:16]]}
 
 
+def further_loss(case, model, w, x, targets, chosen):
+    """x: the output of the last layer, before its norm."""
+    m = case["model"]
+    length = targets.shape[1]
+    layer = type(model.model.layers[-1])(model.config, m["layers"] - 1).float().eval()
+    layer.mlp.gate.register_forward_hook(lambda _, __, out: chosen.update({"mtp.": out}))
+
+    def projected(part, values):
+        return F.rms_norm(values, (m["width"],), w[f"mtp.{part}_norm.weight"], m["norm_eps"]) \
+            @ w[f"mtp.{part}_proj.weight"].T
+
+    x = projected("hidden", x) + projected("embed", w["embed.weight"][targets])
+    positions = torch.arange(length)[None]
+    mask = torch.full((length, length), -math.inf).triu(1)[None, None]
+    y = torch.func.functional_call(layer, layer_parameters(case, m["layers"] - 1, "mtp.", "", w), (x,), dict(
+        attention_mask=mask, position_ids=positions, position_embeddings=model.model.rotary_emb(x, positions)))
+    y = F.rms_norm(y, (m["width"],), w["mtp.final_norm.weight"], m["norm_eps"])
+    logits = (y @ w["head.weight"].T)[:, :-1]
+    return m["mtp_weight"] * F.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten(), reduction="sum")
+
+
 def run(case, first):
     w = initial_weights(case)
     model = library_model(case).float().eval()
-    chosen = {}
+    chosen, before_norm = {}, []
     for n, layer in enumerate(model.model.layers):
         if has_experts(case, n):
-            layer.mlp.gate.register_forward_hook(lambda _, __, out, n=n: chosen.update({n: out}))
+            layer.mlp.gate.register_forward_hook(lambda _, __, out, n=n: chosen.update({f"layers.{n}.": out}))
+    model.model.norm.register_forward_pre_hook(lambda _, inputs: before_norm.append(inputs[0]))
     rows = torch.tensor([sequence(k) for k in (first, first + 1)])
     out = torch.func.functional_call(model, library_parameters(case, w), (rows[:, :-1],), strict=False)
     loss = F.cross_entropy(out.logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="sum")
-    total = loss + sum(router_terms(case, logits, ids) for logits, _, ids in chosen.values())
+    total = loss
+    if case["model"].get("mtp"):
+        total = total + further_loss(case, model, w, before_norm[0], rows[:, 1:], chosen)
+    total = total + sum(router_terms(case, logits, ids) for logits, _, ids in chosen.values())
     total.backward()
     router = {}
-    for n, (logits, weights, ids) in chosen.items():
-        ids, weights, gap = sorted_choice(case, n, logits.detach(), weights.detach(), ids)
-        router[n] = {"gap": gap, "ids": " ".join("".join(map(str, token)) for token in ids.tolist()), "weights": [f32(v) for v in weights[::8].flatten()]}
+    for block, (logits, weights, ids) in chosen.items():
+        ids, weights, gap = sorted_choice(case, block, logits.detach(), weights.detach(), ids)
+        router[block] = {"gap": gap, "ids": " ".join("".join(map(str, token)) for token in ids.tolist()), "weights": [f32(v) for v in weights[::8].flatten()]}
     return {"first": first, "loss": float(loss.detach()), "terms": float(total.detach() - loss.detach()), "router": router,
             "tensors": {name: describe(x.grad) for name, x in w.items()}}
 

@@ -41,7 +41,8 @@ double one_value(const InputFill& fill, const RandomStream& random, uint64_t i) 
   if (fill.kind == InputFill::Kind::ids) {
     const auto limit = static_cast<uint64_t>(std::max<int64_t>(1, fill.limit));
     if (fill.ignore && random.bits(2 * i + 1) % 8 == 0) return -1;
-    return static_cast<double>(random.bits(2 * i) % limit);
+    const auto id = static_cast<double>(random.bits(2 * i) % limit);
+    return fill.further && random.bits(2 * i + 1) % 8 < 4 ? -2 - id : id;
   }
   const double normal = random.normal(i) * fill.scale;
   if (fill.kind == InputFill::Kind::positive) return std::abs(normal) + 0.05 * fill.scale;
