@@ -3,6 +3,7 @@
 #include "model/rms_block.h"
 #include "ops/embedding/embedding.h"
 #include "ops/mla/mla.h"
+#include "ops/mtp/mtp.h"
 
 namespace trireme {
 namespace {
@@ -85,7 +86,8 @@ BlockBuilder loss_head(const ModelSpec& spec, const ModelInputs& inputs) {
   const ValueId x = block.input("x", {inputs.batch, inputs.seq_len, spec.width});
   const ValueId rows = rms_norm(block, spec, x, "final_norm", spec.width);
   const ValueId targets = block.batch("targets", {inputs.batch, inputs.seq_len});
-  const std::vector<ValueId> known = block.ops("mtp_targets", {}, {targets}, {"mtp.next_ids", "mtp.targets"});
+  const std::vector<ValueId> known =
+      block.ops("mtp_targets", pack_attrs(MtpTargetsAttrs{}), {targets}, {"mtp.next_ids", "mtp.targets"});
   const ValueId further = further_rows(block, spec, inputs, x, known[0]);
   const ValueId all = block.op("stack_batch", {}, {rows, further}, "all_rows");
   token_loss(block, spec, all, known[1], spec.mtp_weight);

@@ -76,6 +76,18 @@ TEST(Parity, ExpertsUnderEveryOtherAxis) {
                          {.cp = 2}});
 }
 
+TEST(Parity, AFurtherToken) {
+  RunForm form = kDeepseek;
+  form.more = "mtp = 1\n" + form.more;
+  expect_parity(form, {{.replicate = 2},
+                       {.shard = 2, .zero = 3, .ep = 2},
+                       {.pp = 2},
+                       {.tp = 2},
+                       {.tp = 2, .sequence = false},
+                       {.cp = 2},
+                       {.tp = 2, .cp = 2, .cp_mode = "ulysses"}});
+}
+
 TEST(Parity, ExpertParallel) {
   for (const RunForm& form : {kMixtral, kDeepseek}) {
     for (int64_t zero = 0; zero < 4; ++zero) expect_parity(form, {{.shard = 4, .zero = zero, .ep = 2}});

@@ -1,5 +1,5 @@
 // Shapes of mtp_targets, stack_batch and unstack_batch.
-#include "ops/op.h"
+#include "ops/mtp/mtp.h"
 
 namespace trireme {
 namespace {
@@ -14,6 +14,7 @@ OpCase make(const char* name, const char* kind, std::vector<TensorType> inputs) 
 
 OpCase targets(const char* name, int64_t batch, int64_t length, int64_t vocab) {
   OpCase c = make(name, "mtp_targets", {{DType::i32, {batch, length}}});
+  c.attrs = pack_attrs(MtpTargetsAttrs{});
   c.fills = {{.kind = InputFill::Kind::ids, .limit = vocab, .ignore = true}};
   c.bf16 = false;
   return c;

@@ -1,14 +1,7 @@
-// What predicting a further token (multi-token prediction, DeepSeek-V3, section 2.2) needs besides a layer
-// and the head: the tokens that are known then, and a head that sees both kinds of rows in one call.
-//
-//   mtp_targets(targets i32[B,T]) -> next_ids i32[B,T], all i32[2B,T]
-//     next_ids: the target, id 0 where it is not counted
-//     all: the targets, then as further ones (ops/head/head.h) the tokens after them, targets[b,t+1]; not
-//     counted in the last column and where targets[b,t] or targets[b,t+1] is not
-//   stack_batch(a[B,...], b[B,...]) -> [2B,...]
-//   unstack_batch(y[2B,...]) -> a, b       its gradient
+// Definitions of mtp_targets, stack_batch and unstack_batch.
+#include "ops/mtp/mtp.h"
+
 #include <algorithm>
-#include <stdexcept>
 
 #include "ops/folders.h"
 #include "ops/gradient.h"
@@ -58,11 +51,22 @@ void gradient_stack(GradientBuilder& builder) {
   builder.add_input_grad(1, made[1]);
 }
 
-// A row's further token is its neighbour's target.
+// A row's further token is its neighbour's target, which another rank may have.
 Cut place_targets(const PlaceQuery& query) {
-  if (query.axis == BlockAxis::cp)
-    throw std::invalid_argument("mtp_targets: a sequence that is cut has its neighbours on other ranks");
-  return place_whole(query);
+  if (query.axis != BlockAxis::cp) return place_whole(query);
+  Cut cut = keep_op(query, {shard_of(1)}, shard_of(1));
+  cut.attrs = pack_attrs(MtpTargetsAttrs{std::string(query.cp_mode), axis_attrs(query)});
+  return cut;
+}
+
+int64_t ranks_of(const OpSig& sig) { return unpack_attrs<MtpTargetsAttrs>(sig.attrs).axis.ranks; }
+
+int64_t wire_targets(const OpSig& sig) { return (ranks_of(sig) - 1) * bytes_of(sig.inputs[0]); }
+
+// The ranks' targets.
+int64_t scratch_targets(const OpSig& sig, int) {
+  const int64_t ranks = ranks_of(sig);
+  return ranks > 1 ? ranks * bytes_of(sig.inputs[0]) : 0;
 }
 
 // The halves of a slice of rows are no slice of the rows of both.
@@ -89,6 +93,8 @@ std::vector<OpEntry> mtp_ops() {
   OpDef targets = plain("mtp_targets", {{"targets"}}, {{"next_ids"}, {"all"}});
   targets.infer = infer_targets;
   targets.place = place_targets;
+  targets.wire_bytes = wire_targets;
+  targets.scratch_bytes = scratch_targets;
   OpDef stack = plain("stack_batch", {{"a"}, {"b"}}, {{"y"}});
   stack.infer = infer_stack;
   stack.gradient = gradient_stack;
