@@ -173,7 +173,7 @@ TEST(MoeModel, TheHeadPredictsAFurtherTokenWithALayerOfItsOwn) {
   const std::string ops = ops_in(to_text(model.graphs.back()));
   EXPECT_EQ(ops.substr(0, ops.find("mtp.attn_norm,")),
             "final_norm, final_norm.rstd = rmsnorm(x, final_norm.weight)\n"
-            "mtp.next_ids, mtp.targets = mtp_targets(targets) {cp_mode=\"\", axis=\"\", ranks=1, rank=0}\n"
+            "mtp.next_ids, mtp.targets = mtp_targets(targets)\n"
             "mtp.embed = embedding(mtp.next_ids, embed.weight)\n"
             "mtp.hidden_norm, mtp.hidden_norm.rstd = rmsnorm(x, mtp.hidden_norm.weight)\n"
             "mtp.hidden_proj = linear(mtp.hidden_norm, mtp.hidden_proj.weight, _)\n"
