@@ -150,7 +150,18 @@ void add_params(Program& program, const Model& model) {
 
 UpdateRule update_rule(const RunSpec& spec) {
   const OptimizerSpec& o = spec.optimizer;
-  return {o.beta1, o.beta2, o.eps, o.weight_decay, o.clip_norm, spec.model.moe.balance_rate};
+  return {.kind = o.kind,
+          .beta1 = o.beta1,
+          .beta2 = o.beta2,
+          .eps = o.eps,
+          .momentum = o.momentum,
+          .weight_decay = o.weight_decay,
+          .clip_norm = o.clip_norm,
+          .balance_rate = spec.model.moe.balance_rate};
+}
+
+Moments moments_of(const OptimizerSpec& optimizer) {
+  return optimizer.kind == OptimizerKind::adamw ? Moments::two : Moments::one;
 }
 
 // FLOPs per micro-batch and block, by which stages are balanced.
@@ -216,8 +227,8 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, how));
   plan.map = trains ? map_stages(program, chains.front(), spec, schedule.placement)
                     : one_stage(chains.front().size());
-  const std::vector<GroupPlan> groups =
-      add_groups(program, chains, plan.sharding, plan.map, plan.compute, trains ? Trains::yes : Trains::no);
+  const std::vector<GroupPlan> groups = add_groups(program, chains, plan.sharding, plan.map, plan.compute,
+                                                   trains ? moments_of(spec.optimizer) : Moments::none);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
   if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);
@@ -234,7 +245,7 @@ void compile_generation(Compiled& out, const RunSpec& spec, const CompileOptions
   plan.compute = compute_dtype(spec);
   plan.map = one_stage(prefill.size());
   const std::vector<GroupPlan> groups =
-      add_groups(program, {prefill, decode}, plan.sharding, plan.map, plan.compute, Trains::no);
+      add_groups(program, {prefill, decode}, plan.sharding, plan.map, plan.compute, Moments::none);
   lower_generation(program, groups, prefill, decode, plan);
 }
 

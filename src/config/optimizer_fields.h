@@ -9,20 +9,42 @@ namespace trireme {
 
 template <class Optimizer, class Visit>
 void optimizer_fields(Optimizer& o, Visit&& visit) {
-  visit(o.kind, Field{.key = "kind", .meaning = "AdamW, with decay on matrices only"}, OptimizerKind::adamw);
+  const bool adamw = may_be(o.kind, OptimizerKind::adamw), sgd = may_be(o.kind, OptimizerKind::sgd);
+  constexpr std::string_view kAdamw = "optimizer.kind = \"adamw\"";
+  visit(o.kind, Field{.key = "kind", .meaning = "AdamW, or SGD with momentum; decay on matrices only"},
+        OptimizerKind::adamw);
   visit(
       o.lr,
       Field{
           .key = "lr", .by_default = "required", .range = between(0, 1e6), .meaning = "peak learning rate"});
-  visit(o.beta1, Field{.key = "beta1", .range = from_to_below(0, 1), .meaning = "decay of the first moment"},
+  visit(o.beta1,
+        Field{.key = "beta1",
+              .range = from_to_below(0, 1),
+              .meaning = "decay of the first moment",
+              .only_for = kAdamw,
+              .applies = adamw},
         0.9);
-  visit(o.beta2, Field{.key = "beta2", .range = from_to_below(0, 1), .meaning = "decay of the second moment"},
+  visit(o.beta2,
+        Field{.key = "beta2",
+              .range = from_to_below(0, 1),
+              .meaning = "decay of the second moment",
+              .only_for = kAdamw,
+              .applies = adamw},
         0.95);
   visit(o.eps,
         Field{.key = "eps",
               .range = {.min = 0, .max = 1, .min_open = true},
-              .meaning = "added to the root of the second moment"},
+              .meaning = "added to the root of the second moment",
+              .only_for = kAdamw,
+              .applies = adamw},
         1e-8);
+  visit(o.momentum,
+        Field{.key = "momentum",
+              .range = from_to_below(0, 1),
+              .meaning = "what of the last step's move is kept: m = momentum x m + gradient, w -= lr x m",
+              .only_for = "optimizer.kind = \"sgd\"",
+              .applies = sgd},
+        0.0);
   visit(o.weight_decay,
         Field{.key = "weight_decay",
               .range = between(0, 1e6),

@@ -51,7 +51,7 @@ struct ParamGroup {
   int64_t elements = 0;  // of the flat buffer: a multiple of kParamAlignment times the number of shards
   int64_t shard_begin = 0, shard_elements = 0;
   BufferId master;            // f32, shard_elements
-  BufferId moment1, moment2;  // f32; invalid when the program does not train
+  BufferId moment1, moment2;  // f32; invalid where the optimizer has none, or the program does not train
   bool operator==(const ParamGroup&) const = default;
 };
 

@@ -141,7 +141,8 @@ void TimelineBuilder::optimizer(size_t g, const UpdateRule& rule) {
     bound.push_back({fmt::format("grad.{}", i), grad});
     bound.push_back({fmt::format("master.{}", i), {group(g).master, start}});
     bound.push_back({fmt::format("moment1.{}", i), {group(g).moment1, start}});
-    bound.push_back({fmt::format("moment2.{}", i), {group(g).moment2, start}});
+    if (rule.kind == OptimizerKind::adamw)
+      bound.push_back({fmt::format("moment2.{}", i), {group(g).moment2, start}});
   }
   if (ranges.empty()) return;  // this rank's shard is all padding
   add_action(ActionKind::optimizer,

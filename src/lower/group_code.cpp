@@ -8,6 +8,7 @@
 #include "ops/expert_bias/expert_bias.h"
 #include "ops/grad_norm/grad_norm.h"
 #include "ops/op.h"
+#include "ops/sgd/sgd.h"
 #include "ops/sum_rows/sum_rows.h"
 #include "ops/zero/zero.h"
 
@@ -99,11 +100,15 @@ Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule
     code.name += fmt::format(".{}{}", range.end - range.begin, range.decay ? "d" : "");
     const auto state = [&](const char* name) { return add_state(code, fmt::format("{}.{}", name, i), type); };
     const ValueId grad = state("grad");
-    const std::vector<ValueId> updated{state("master"), state("moment1"), state("moment2")};
-    const AdamwAttrs attrs{.beta1 = rule.beta1,
-                           .beta2 = rule.beta2,
-                           .eps = rule.eps,
-                           .weight_decay = range.decay ? rule.weight_decay : 0.0};
+    std::vector<ValueId> updated{state("master"), state("moment1")};
+    const double decay = range.decay ? rule.weight_decay : 0.0;
+    if (rule.kind == OptimizerKind::sgd) {
+      const SgdAttrs attrs{.momentum = rule.momentum, .weight_decay = decay};
+      code.forward.push_back({"sgd", pack_attrs(attrs), {grad, scalars}, updated});
+      continue;
+    }
+    updated.push_back(state("moment2"));
+    const AdamwAttrs attrs{.beta1 = rule.beta1, .beta2 = rule.beta2, .eps = rule.eps, .weight_decay = decay};
     code.forward.push_back({"adamw", pack_attrs(attrs), {grad, scalars}, updated});
   }
   return code;

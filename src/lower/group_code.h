@@ -4,13 +4,17 @@
 #pragma once
 #include <vector>
 
+#include "config/optimizer.h"
 #include "lower/param_groups.h"
 
 namespace trireme {
 
-// AdamW as the config has it (ops/adamw/adamw.h).
+// The optimizer as the config has it (ops/adamw/adamw.h, ops/sgd/sgd.h).
 struct UpdateRule {
-  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
+  OptimizerKind kind = OptimizerKind::adamw;
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;  // AdamW
+  double momentum = 0;                           // SGD
+  double weight_decay = 0.1;
   double clip_norm = 1.0;   // 0: off
   double balance_rate = 0;  // of the experts' biases (ops/expert_bias/expert_bias.h)
 };
@@ -30,7 +34,7 @@ Code norm_partial_code(int64_t elements);
 Code group_norm_code(int64_t partials);
 // Values partials, scalars.
 Code grad_norm_code(int64_t partials, const UpdateRule& rule);
-// Per range i: values grad.i, master.i, moment1.i, moment2.i; and scalars.
+// Per range i: values grad.i, master.i, moment1.i and, of AdamW, moment2.i; and scalars.
 Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule);
 // Of a router's state over `experts`: values load, state, last (f32[2,experts]) and scalars.
 Code router_state_code(int64_t experts, double rate);

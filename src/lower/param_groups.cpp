@@ -127,13 +127,14 @@ GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size
 }
 
 // This rank's slice and its lasting buffers.
-void cut(Program& program, ParamGroup& group, const Shards& shards, Trains trains) {
+void cut(Program& program, ParamGroup& group, const Shards& shards, Moments moments) {
   group.shard_elements = group.elements / shards.count;
   group.shard_begin = shards.index * group.shard_elements;
   const int64_t bytes = group.shard_elements * size_of(DType::f32);
   group.master = add_buffer(program, group.name + "/master", BufferClass::master, bytes);
-  if (trains == Trains::no) return;
+  if (moments == Moments::none) return;
   group.moment1 = add_buffer(program, group.name + "/moment1", BufferClass::moment, bytes);
+  if (moments == Moments::one) return;
   group.moment2 = add_buffer(program, group.name + "/moment2", BufferClass::moment, bytes);
 }
 
@@ -141,7 +142,7 @@ void cut(Program& program, ParamGroup& group, const Shards& shards, Trains train
 
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
                                   const Sharding& sharding, const StageMap& map, DType compute,
-                                  Trains trains) {
+                                  Moments moments) {
   const std::vector<Use> uses = uses_of(program, chains, compute);
   std::vector<GroupPlan> plans;
   std::map<std::string, std::vector<size_t>> members;
@@ -164,7 +165,7 @@ std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& ch
     const Shards& shards = sharding.of(plan.domain);
     const int64_t unit = kParamAlignment * shards.count;
     group.elements = (group.elements + unit - 1) / unit * unit;
-    if (plan.held) cut(program, group, shards, trains);
+    if (plan.held) cut(program, group, shards, moments);
     program.groups.push_back(std::move(group));
     plans.push_back(std::move(plan));
   }

@@ -39,11 +39,11 @@ struct GroupPlan {
 };
 
 // Gives every parameter of `program` its group and offset, and makes the groups with their lasting buffers:
-// this rank's shard of master weights, and of moments when it trains. `chains`: all uses of the parameters,
-// in chains with the same blocks.
-enum class Trains : uint8_t { no, yes };
+// this rank's shard of master weights, and of as many moments as the optimizer has. `chains`: all uses of the
+// parameters, in chains with the same blocks.
+enum class Moments : uint8_t { none, one, two };
 std::vector<GroupPlan> add_groups(Program& program, const std::vector<Chain>& chains,
                                   const Sharding& sharding, const StageMap& map, DType compute,
-                                  Trains trains);
+                                  Moments moments);
 
 }  // namespace trireme

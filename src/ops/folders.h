@@ -29,6 +29,7 @@ std::vector<OpEntry> qk_norm_ops();
 std::vector<OpEntry> rmsnorm_ops();
 std::vector<OpEntry> rope_ops();
 std::vector<OpEntry> router_ops();
+std::vector<OpEntry> sgd_ops();
 std::vector<OpEntry> sum_rows_ops();
 std::vector<OpEntry> sum_squares_ops();
 std::vector<OpEntry> swiglu_ops();

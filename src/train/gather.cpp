@@ -34,12 +34,17 @@ void for_each_tensor(const Program& program, const Visit& visit) {
       visit(named, ParamId(static_cast<int64_t>(i)), program.params[i]);
 }
 
+// Empty where the program has no such state.
+std::vector<StatePiece> pieces_of(const Engine& engine, ParamId id, ParamState state) {
+  return keeps(engine.program(), state) ? engine.state_pieces(id, state) : std::vector<StatePiece>();
+}
+
 void send_parts(Communicator& control, const Engine& engine, std::string_view what) {
   CHECK(engine.host_addressable(), "parts are sent from where they lie");
   std::vector<int64_t> counts;  // of parts, by tensor
   std::vector<Part> parts;
   for_each_tensor(engine.program(), [&](const NamedState& named, ParamId id, const Param&) {
-    const std::vector<StatePiece> pieces = engine.state_pieces(id, named.state);
+    const std::vector<StatePiece> pieces = pieces_of(engine, id, named.state);
     counts.push_back(static_cast<int64_t>(pieces.size()));
     for (const StatePiece& piece : pieces)
       parts.push_back({piece.first, static_cast<int64_t>(piece.values.size())});
@@ -48,7 +53,7 @@ void send_parts(Communicator& control, const Engine& engine, std::string_view wh
   control.send(parts.data(), bytes_of(parts), 0, what);
   for_each_tensor(engine.program(), [&](const NamedState& named, ParamId id, const Param&) {
     std::vector<float> joined;  // a message per tensor
-    const std::vector<StatePiece> pieces = engine.state_pieces(id, named.state);
+    const std::vector<StatePiece> pieces = pieces_of(engine, id, named.state);
     if (pieces.empty()) return;
     for (const StatePiece& piece : pieces)
       joined.insert(joined.end(), piece.values.begin(), piece.values.end());
@@ -106,6 +111,10 @@ GatheredState gather_on_leader(RankLink& link, std::span<const Engine* const> al
   GatheredState state;
   size_t tensor = 0;
   for_each_tensor(program, [&](const NamedState& named, ParamId id, const Param& param) {
+    if (!keeps(program, named.state)) {
+      ++tensor;
+      return;
+    }
     std::span<const float> whole;
     for (const Engine* engine : near)
       for (const StatePiece& piece : engine->state_pieces(id, named.state))

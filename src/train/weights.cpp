@@ -30,11 +30,6 @@ void draw(const ParamSpec& param, uint64_t seed, int threads, int64_t first, std
   for (std::thread& helper : helpers) helper.join();
 }
 
-bool keeps_moments(const Program& program) {
-  return std::any_of(program.groups.begin(), program.groups.end(),
-                     [](const ParamGroup& group) { return group.moment1.valid(); });
-}
-
 int64_t elements_of(const Engine& engine, ParamId id) {
   return count(engine.program().params[static_cast<size_t>(id.index)].shape);
 }
@@ -52,7 +47,25 @@ void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) 
   engine.write_state(id, state, values);
 }
 
+// Programs that do not train take the weights of a checkpoint of any optimizer.
+bool is_expected(const Program& program, const CheckpointReader& checkpoint, const NamedState& named) {
+  if (keeps(program, ParamState::moment1) || named.state == ParamState::master)
+    return keeps(program, named.state);
+  const std::vector<StoredTensor> stored = checkpoint.tensors();
+  return std::ranges::any_of(
+      stored, [&](const StoredTensor& tensor) { return tensor.name.starts_with(named.prefix); });
+}
+
 }  // namespace
+
+bool keeps(const Program& program, ParamState state) {
+  return std::ranges::any_of(program.groups, [&](const ParamGroup& group) {
+    return (state == ParamState::master    ? group.master
+            : state == ParamState::moment1 ? group.moment1
+                                           : group.moment2)
+        .valid();
+  });
+}
 
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads) {
   for (size_t i = 0; i < model.params.size(); ++i) {
@@ -60,20 +73,21 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
     fill_state(engine, id, ParamState::master, [&](int64_t first, std::span<float> values) {
       draw(model.params[i], seed, threads, first, values);
     });
-    if (!keeps_moments(engine.program())) continue;
     for (const ParamState moment : {ParamState::moment1, ParamState::moment2})
-      fill_state(engine, id, moment,
-                 [](int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
+      if (keeps(engine.program(), moment))
+        fill_state(engine, id, moment,
+                   [](int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
   }
 }
 
 void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
   std::vector<std::string> names;
   for (const NamedState& named : kTrainingStates)
-    for (const Param& param : engine.program().params) names.push_back(named.prefix + param.name);
+    if (is_expected(engine.program(), checkpoint, named))
+      for (const Param& param : engine.program().params) names.push_back(named.prefix + param.name);
   checkpoint.require_exactly(names);
   for (const NamedState& named : kTrainingStates) {
-    if (named.state != ParamState::master && !keeps_moments(engine.program())) continue;
+    if (!keeps(engine.program(), named.state)) continue;
     for (size_t i = 0; i < engine.program().params.size(); ++i) {
       const ParamId id(static_cast<int64_t>(i));
       const Param& param = engine.program().params[i];

@@ -10,7 +10,7 @@
 
 namespace trireme {
 
-// The kinds of state of a training run, and how their tensors' names begin.
+// The kinds of state that a training run may have, as its optimizer does, and how their tensors' names begin.
 struct NamedState {
   const char* prefix;
   ParamState state;
@@ -18,6 +18,9 @@ struct NamedState {
 inline constexpr std::array kTrainingStates = {NamedState{"params/", ParamState::master},
                                                NamedState{"moment1/", ParamState::moment1},
                                                NamedState{"moment2/", ParamState::moment2}};
+
+// Whether this rank's program has state of this kind, of any parameter.
+bool keeps(const Program& program, ParamState state);
 
 // Draws every parameter as (seed, name, index) says, so that order, layout and threads do not matter; moments
 // become 0 where the program keeps them.

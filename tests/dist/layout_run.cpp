@@ -104,7 +104,8 @@ void set_state(Engine& engine, const std::map<std::string, std::vector<float>>& 
     const ParamId id(static_cast<int64_t>(i));
     engine.write_state(id, ParamState::master, state.at("params/" + params[i].name));
     engine.write_state(id, ParamState::moment1, state.at("moment1/" + params[i].name));
-    engine.write_state(id, ParamState::moment2, state.at("moment2/" + params[i].name));
+    if (const auto found = state.find("moment2/" + params[i].name); found != state.end())
+      engine.write_state(id, ParamState::moment2, found->second);
   }
 }
 
@@ -185,11 +186,11 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
           "[model]\nfamily = \"{}\"\nlayers = {}\nwidth = 32\nheads = 4\nvocab = {}\ncontext = {}\n{}\n{}\n"
           "[data]\ntrain = [\"unused.bin\"]\nseq_len = {}\npacking = \"{}\"\n"
           "[batch]\nsequences = {}\nmicro = {}\nlanes = {}\n[parallel]\ndp_replicate = {}\n"
-          "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = {}\nclip_norm = 0.5\n"
+          "dp_shard = {}\nzero = {}\n{}{}[optimizer]\nlr = {}\nclip_norm = {}\n{}\n"
           "[precision]\ncompute = \"{}\"\n[run]\nname = \"dist\"\nsteps = 10\n{}",
           form.family, form.layers, kVocab, kLength, family, form.more, kLength,
           form.documents ? "document" : "stream", form.sequences, form.micro, l.lanes, l.replicate, l.shard,
-          l.zero, styles, pipeline, form.lr, form.compute, form.sections),
+          l.zero, styles, pipeline, form.lr, form.clip_norm, form.optimizer, form.compute, form.sections),
       "dist");
 }
 

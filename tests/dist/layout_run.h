@@ -39,6 +39,8 @@ struct RunForm {
   int64_t micro = 1;
   int64_t kv_heads = 2;  // of 4 heads, in llama
   double lr = 1e-2;
+  double clip_norm = 0.5;
+  std::string optimizer;   // further lines of [optimizer]
   bool documents = false;  // each row holds several, and attention stays inside of one
   std::string more;        // further lines of [model]
   std::string sections;    // further sections

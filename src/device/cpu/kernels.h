@@ -54,6 +54,7 @@ CpuKernel prepare_rmsnorm_grad(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_rope(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_router(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_router_grad(const OpSig& sig, const CpuContext& context);
+CpuKernel prepare_sgd(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_slice(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_stack_batch(const OpSig& sig, const CpuContext& context);
 CpuKernel prepare_sum_rows(const OpSig& sig, const CpuContext& context);

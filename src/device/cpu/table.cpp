@@ -61,6 +61,7 @@ PrepareCpuKernel find_cpu_kernel(std::string_view op) {
       {"rope", prepare_rope},
       {"router", prepare_router},
       {"router_grad", prepare_router_grad},
+      {"sgd", prepare_sgd},
       {"slice", prepare_slice},
       {"stack_batch", prepare_stack_batch},
       {"sum_rows", prepare_sum_rows},
