@@ -6,7 +6,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 TEXT  ?=
 
-.PHONY: demo test bench build setup asan tsan fuzz format check tidy clean
+.PHONY: demo test parity bench build setup asan tsan fuzz format check tidy clean
 
 demo: build
 	@scripts/demo $(BUILD) $(TEXT)
@@ -14,6 +14,11 @@ demo: build
 test: build
 	@cmake --build $(BUILD) -j $(JOBS)
 	@cd $(BUILD) && ctest --output-on-failure -j 1 $(CTEST_FLAGS)
+
+# Every product of the parallel axes on up to 16 ranks against one rank: about an hour on two cores.
+parity: build
+	@cmake --build $(BUILD) -j $(JOBS) --target test_dist
+	@$(BUILD)/tests/test_dist --gtest_also_run_disabled_tests --gtest_filter='ParityProduct.*'
 
 bench: build
 	@cmake --build $(BUILD) -j $(JOBS)

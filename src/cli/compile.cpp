@@ -81,7 +81,9 @@ void add_compile(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("CONFIG", options->config, "TOML file")->required();
   command->add_option("--rank", options->rank, "whose program")->capture_default_str()->check(at_least(0));
-  command->add_option("--print", options->print, "graph | code (after every pass), timeline, comm, memory, program")
+  command
+      ->add_option("--print", options->print,
+                   "graph | code (after every pass), timeline, comm, memory, program")
       ->capture_default_str()
       ->check(CLI::IsMember({"graph", "code", "timeline", "comm", "memory", "program"}));
   command->add_option("--for", options->purpose, "training, evaluation or generation")

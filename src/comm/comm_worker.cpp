@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace trireme {
 
 CommWorker::CommWorker() : thread_([this] { work_off(); }) {}
@@ -34,6 +36,11 @@ void CommWorker::wait(int64_t count) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+double CommWorker::worked_s() {
+  const std::lock_guard lock(mutex_);
+  return worked_s_;
+}
+
 void CommWorker::work_off() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -43,12 +50,14 @@ void CommWorker::work_off() {
     queue_.pop_front();
     lock.unlock();
     std::exception_ptr failure;
+    const double start_s = seconds_now();
     try {
       work();
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
+    worked_s_ += seconds_now() - start_s;
     if (failure) failure_ = failure;
     ++done_;
     changed_.notify_all();

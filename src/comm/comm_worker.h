@@ -24,6 +24,8 @@ class CommWorker {
   void wait(int64_t count);
   // Seconds that wait() has blocked so far.
   double waited_s() const { return waited_s_; }
+  // Seconds that the work done so far has taken.
+  double worked_s();
 
  private:
   void work_off();
@@ -34,7 +36,7 @@ class CommWorker {
   int64_t submitted_ = 0, done_ = 0;
   bool stop_ = false;
   std::exception_ptr failure_;
-  double waited_s_ = 0;
+  double waited_s_ = 0, worked_s_ = 0;
   std::thread thread_;
 };
 

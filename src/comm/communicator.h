@@ -87,6 +87,8 @@ class Communicator {
   // Bytes that this rank has sent to others in the calls so far, broadcasts and barriers left out: what the
   // calls need, as a ring would move them, whatever the backend does.
   int64_t sent_bytes() const { return sent_bytes_.load(std::memory_order_relaxed); }
+  // Seconds that these calls have taken so far, waiting for the other ranks included.
+  double called_s() const { return 1e-9 * static_cast<double>(called_ns_.load(std::memory_order_relaxed)); }
 
  private:
   virtual void exchange_parts(const AllToAll& parts, std::string_view what) = 0;
@@ -97,9 +99,9 @@ class Communicator {
                              std::string_view what) = 0;
   // Piece r of `to` becomes rank r's `from`; bytes.
   virtual void gather_pieces(const void* from, void* to, const Pieces& pieces, std::string_view what) = 0;
-  void count_sent(int64_t bytes) { sent_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
 
-  std::atomic<int64_t> sent_bytes_ = 0;
+  class Call;  // counts one
+  std::atomic<int64_t> sent_bytes_ = 0, called_ns_ = 0;
 };
 
 }  // namespace trireme

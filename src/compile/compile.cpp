@@ -168,9 +168,18 @@ std::vector<double> costs_of(const Program& program, const Chain& chain) {
   return costs;
 }
 
+// What follows the layers stays on one stage: they may have parameters in common.
+std::vector<BlockRange> cut_chain(std::vector<double> costs, const RunSpec& spec, int32_t stages) {
+  const size_t blocks = costs.size(), head = 1 + static_cast<size_t>(spec.model.layers);
+  for (; costs.size() > head + 1; costs.pop_back()) costs[head] += costs.back();
+  std::vector<BlockRange> ranges = cut_stages(costs, stages, spec.parallel.stages);
+  ranges.back().end = blocks;
+  return ranges;
+}
+
 StageMap map_stages(const Program& program, const Chain& chain, const RunSpec& spec,
                     const StagePlacement& placement) {
-  return {placement, cut_stages(costs_of(program, chain), placement.stages(), spec.parallel.stages),
+  return {placement, cut_chain(costs_of(program, chain), spec, placement.stages()),
           program.mesh.stage_rank(program.rank)};
 }
 

@@ -241,7 +241,10 @@ void Engine::transfer(const Transfer& t, std::string_view what) const {
 double Engine::exposed_comm_s() const {
   double seconds = 0;
   for (const auto& queue : queues_) seconds += queue ? queue->waited_s() : 0;
-  for (const auto& queue : axis_queues_) seconds += queue ? queue->waited_s() : 0;
+  // Inside blocks a kernel waits where it calls, and for its queue where that is not done.
+  for (const AxisComm& axis : axes_)
+    if (axis.ranks != nullptr)
+      seconds += axis.ranks->called_s() - axis.queue->worked_s() + axis.queue->waited_s();
   return seconds;
 }
 

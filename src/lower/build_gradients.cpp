@@ -154,24 +154,29 @@ void TimelineBuilder::finish_gradients() {
     if (groups_[g].held && groups_[g].uses.size() > 1) add_uses(g);
 }
 
-// Into the first use's, where both are here; else with the rank that has the other.
+// The last use is added to the one before it, and so on to the first; where the first is another rank's, the
+// last sum is made with that one. Stages are cut so that all uses but the first are one rank's (compile.cpp).
 void TimelineBuilder::add_uses(size_t g) {
-  CHECK(groups_[g].uses.size() == 2, "{} is used {} times", group(g).name, groups_[g].uses.size());
-  const size_t first = slot_of_[g];
-  const int64_t n = group(g).shard_elements;
-  Reduced& sum = sums_[first].whole;
-  if (first + 1 < slots_.size() && slots_[first + 1].group == g) {
-    for (const size_t s : {first, first + 1})
-      if (sums_[s].whole.ready.valid()) waits_.push_back(sums_[s].whole.ready);
-    add_up("uses", ActionKind::combine_uses, g, sum.at, sums_[first + 1].whole.at, n);
-    return;
-  }
   const std::vector<size_t>& uses = groups_[g].uses;
+  const int64_t n = group(g).shard_elements;
+  const size_t first = slot_of_[g];
+  size_t end = first;
+  while (end < slots_.size() && slots_[end].group == g) ++end;
+  CHECK(end - first == uses.size() || end - first == 1 || slots_[first].block != uses[0],
+        "uses of {} lie on too many ranks", group(g).name);
+  for (size_t s = end - 1; s > first; --s) {
+    for (const size_t summed : {s - 1, s})
+      if (const ActionId ready = std::exchange(sums_[summed].whole.ready, {}); ready.valid())
+        waits_.push_back(ready);
+    add_up("uses", ActionKind::combine_uses, g, sums_[s - 1].whole.at, sums_[s].whole.at, n);
+  }
+  if (end - first == uses.size()) return;
   const size_t other = slots_[first].block == uses[0] ? uses[1] : uses[0];
   int32_t peer = -1;
   for (int32_t d = 0; d < plan_.map.placement.directions(); ++d)
     if (rank_of_block(plan_.map, slots_[first].block, d) == plan_.map.rank)
       peer = rank_of_block(plan_.map, other, d);
+  Reduced& sum = sums_[first].whole;
   sum.ready = add_comm(ActionKind::reduce_grad, {all_reduce(plan_.comms.uses.at(peer), sum.at, n)});
 }
 

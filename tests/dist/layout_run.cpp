@@ -165,9 +165,11 @@ std::string name_of(const Layout& l) {
 }
 
 RunSpec spec_of(const RunForm& form, const Layout& l) {
-  const std::string family = form.family == "gpt2"    ? "activation = \"gelu_tanh\"\ntie_embeddings = true"
-                             : form.family == "llama" ? "kv_heads = 2\nqk_norm = true\ntie_embeddings = false"
-                                                      : "";
+  const std::string family =
+      form.family == "gpt2" ? "activation = \"gelu_tanh\"\ntie_embeddings = true"
+      : form.family == "llama"
+          ? fmt::format("kv_heads = {}\nqk_norm = true\ntie_embeddings = false", form.kv_heads)
+          : "";
   std::string styles;
   if (l.zero == 3) styles += fmt::format("reshard_after_forward = {}\n", l.reshard);
   if (l.zero >= 2) styles += fmt::format("reduce_each_micro_batch = {}\n", l.each_micro_batch);

@@ -37,6 +37,7 @@ struct RunForm {
   int64_t sequences = 16;  // of 16 tokens, in micro-batches of one
   int64_t layers = 3;
   int64_t micro = 1;
+  int64_t kv_heads = 2;  // of 4 heads, in llama
   double lr = 1e-2;
   bool documents = false;  // each row holds several, and attention stays inside of one
   std::string more;        // further lines of [model]
@@ -57,7 +58,7 @@ struct Trace {
 struct Span {
   int64_t begin = 0, end = 10;  // steps
   // Called by every rank before each of its steps.
-  std::function<void(const RankLink&, Engine&, int64_t step)> before;
+  std::function<void(RankLink&, Engine&, int64_t step)> before;
 };
 
 // Draws the weights, or goes on from `from`'s.

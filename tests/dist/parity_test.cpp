@@ -2,39 +2,19 @@
 // of ten steps, and the weights after three, against one rank.
 #include <gtest/gtest.h>
 
-#include "dist/layout_run.h"
+#include "dist/parity_forms.h"
 
 namespace trireme {
 namespace {
 
-using test::expect_close;
-using test::expect_close_weights;
-using test::Layout;
-using test::name_of;
-using test::run_layout;
+using test::expect_parity;
 using test::RunForm;
-using test::Trace;
 
-// AdamW moves a weight by lr whatever the size of its gradient, so noise in one near zero is seen times lr.
-const RunForm kGpt2{.family = "gpt2", .micro = 2, .lr = 1e-3};
-const RunForm kLlama{.family = "llama", .micro = 2, .lr = 1e-3};
-
-void expect_parity(const RunForm& form, const std::vector<Layout>& layouts) {
-  SCOPED_TRACE(form.family);
-  const Layout alone{.lanes = 1};
-  const Trace one = run_layout(form, alone), three = run_layout(form, alone, {0, 3, {}});
-  ASSERT_EQ(one.loss.size(), 10u);
-  EXPECT_LT(one.loss.back(), one.loss.front()) << "it learns";
-  for (Layout layout : layouts) {
-    layout.lanes = layout.replicate * layout.shard;
-    SCOPED_TRACE(name_of(layout));
-    expect_close(run_layout(form, layout), one);
-    expect_close_weights(run_layout(form, layout, {0, 3, {}}), three);
-  }
-}
+const RunForm kGpt2 = test::gpt2_form(), kLlama = test::llama_form(), kMixtral = test::mixtral_form(),
+              kDeepseek = test::deepseek_form();
 
 TEST(Parity, TensorParallel) {
-  const std::vector<Layout> layouts = {{.tp = 2}, {.tp = 2, .sequence = false}};
+  const std::vector<test::Layout> layouts = {{.tp = 2}, {.tp = 2, .sequence = false}};
   expect_parity(kGpt2, layouts);
   expect_parity(kLlama, layouts);
   expect_parity(kGpt2, {{.tp = 4}, {.tp = 4, .sequence = false}});
@@ -78,21 +58,6 @@ TEST(Parity, EveryAxisAtOnce) {
   }
   expect_parity(kGpt2, {{.tp = 2, .cp = 2, .cp_mode = "ulysses"}});
 }
-
-const RunForm kMixtral{.family = "llama",
-                       .micro = 2,
-                       .lr = 1e-3,
-                       .more =
-                           "[moe]\nexperts = 4\ntop_k = 2\nexpert_ffn = 48\n"
-                           "softmax_order = \"after\"\naux_loss = 0.02\nz_loss = 0.001"};
-const RunForm kDeepseek{
-    .family = "deepseek",
-    .micro = 2,
-    .lr = 1e-3,
-    .more =
-        "[model.mla]\nq_rank = 24\nkv_rank = 16\nnope_dim = 8\nrope_dim = 4\nv_dim = 8\n"
-        "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 24\nshared_ffn = 48\nfirst_dense = 1\n"
-        "score = \"sigmoid\"\ngroups = 4\ntop_groups = 2\nnormalize = true\nscale = 2.5"};
 
 TEST(Parity, ExpertsUnderEveryOtherAxis) {
   for (const RunForm& form : {kMixtral, kDeepseek})

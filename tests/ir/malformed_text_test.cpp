@@ -100,9 +100,11 @@ constexpr Damage kProgramDamage[] = {
     {"rank=3", "rank=-1", "line 1: '-1' is no index"},
     {"rank=3", "rank=4294967296", "line 1: '4294967296' is no index"},
     {"rank=3", "rnak=3", "line 1: rank=... is missing"},
-    {"pp=2 dp_replicate=2 dp_shard=4", "pp=1 dp_replicate=2 dp_shard=1", "line 1: no rank 3 among 1 x 2 x 1 x 1 x 1 with 1 x 1 for experts"},
+    {"pp=2 dp_replicate=2 dp_shard=4", "pp=1 dp_replicate=2 dp_shard=1",
+     "line 1: no rank 3 among 1 x 2 x 1 x 1 x 1 with 1 x 1 for experts"},
     {"dp_shard=4", "dp_shard=0", "line 1: no rank 3 among 2 x 2 x 0 x 1 x 1 with 1 x 1 for experts"},
-    {"dp_shard=4", "dp_shard=1073741824", "line 1: no rank 3 among 2 x 2 x 1073741824 x 1 x 1 with 1 x 1 for experts"},
+    {"dp_shard=4", "dp_shard=1073741824",
+     "line 1: no rank 3 among 2 x 2 x 1073741824 x 1 x 1 with 1 x 1 for experts"},
     {"pp=2", "pp=0", "line 1: no rank 3 among 0 x 2 x 4"},
     {"pp=2", "pp=1073741824", "line 1: no rank 3 among 1073741824 x 2 x 4"},
     {"channel=1", "channel=-1", "line 2: '-1' is no index"},
@@ -173,7 +175,8 @@ TEST(MalformedText, ProgramsSayWhatIsWrongInWhichLine) {
 
 TEST(MalformedText, EntriesThatNeedAnEarlierOneSaySo) {
   const std::string head =
-      "program \"p\" rank=0 pp=1 dp_replicate=1 dp_shard=1 cp=1 tp=1 ep=1 etp=1 threads=1 batch_bytes=0 arena_bytes=0 scalars=-1 "
+      "program \"p\" rank=0 pp=1 dp_replicate=1 dp_shard=1 cp=1 tp=1 ep=1 etp=1 threads=1 batch_bytes=0 "
+      "arena_bytes=0 scalars=-1 "
       "result=-1\n";
   EXPECT_EQ(to_text(parse_program(head + "end\n")), head + "end\n");
   for (const char* entry : {"layout saved=0 held=0 offsets=", "action load compute mb=0"})

@@ -208,6 +208,71 @@ TEST(Pack, UsesOfOneKindShareACopy) {
   EXPECT_EQ(twice.prepare.size(), 1U);
 }
 
+// Two experts of 32 -> 2 x 32 -> 32, one for each token.
+const char* const kExperts =
+    "graph g\n"
+    "  value x: input f32[1,4,32]\n"
+    "  value r: param f32[2,32]\n"
+    "  value p: param f32[2,64,32]\n"
+    "  value q: param f32[2,32,32]\n"
+    "  value ids: local i32[1,4,1]\n"
+    "  value weights: local f32[1,4,1]\n"
+    "  value scores: local f32[1,4,2]\n"
+    "  value counts: local f32[1,2]\n"
+    "  value balanced: local f32[1,4,1]\n"
+    "  value y: local f32[1,4,32]\n"
+    "  value rows: local f32[0,32]\n"
+    "  value hidden: local f32[4,64]\n"
+    "  value plan: local i32[1,2]\n"
+    "  op ids, weights, scores, counts = router(x, r, _) {experts=2, top_k=1, score=\"softmax\", "
+    "normalize=0, "
+    "softmax_after=0, groups=1, top_groups=1, scale=1.0, z_loss=0.0, capacity_factor=0.0, "
+    "counts_per=\"micro_batch\"}\n"
+    "  op balanced = balance(weights, scores, counts) {experts=2, top_k=1, coefficient=0.01, tokens=4}\n"
+    "  op y, rows, hidden, plan = experts(x, ids, balanced, p, q) {experts=2, top_k=1, width=32, ffn=32, "
+    "receive_factor=0.0, axis=\"\", ranks=1, rank=0}\n"
+    "  return y\n"
+    "end\n";
+
+TEST(Pack, ExpertsAreWeightsToo) {
+  Code code = autodiff(parse_graph(kExperts), BackwardForm::whole);
+  pack_weights(code);
+  verify(code, "pack");
+  EXPECT_EQ(ops_in(to_text(code)),
+            "prepare p.forward = pack(p)\n"
+            "prepare q.forward = pack(q)\n"
+            "prepare p.input_grad = pack(p)\n"
+            "prepare q.input_grad = pack(q)\n"
+            "forward ids, weights, scores, counts = router(x, r, _)\n"
+            "forward balanced = balance(weights, scores, counts)\n"
+            "forward y, rows, hidden, plan = experts(x, ids, balanced, p.forward, q.forward)\n"
+            "backward.input experts.dx, experts.dweights, p.grad, q.grad = experts_grad(y.grad, ids, "
+            "balanced, _, "
+            "hidden, p.input_grad, q.input_grad, x, _, _)\n"
+            "backward.input balance.dscores = balance_grad(scores, counts)\n"
+            "backward.input router.dx, r.grad, _ = router_grad(x, r, ids, scores, experts.dweights, "
+            "balance.dscores)\n"
+            "backward.input x.grad = add(experts.dx, router.dx)\n");
+}
+
+// With more rows than room, backward makes hidden again: it reads x, and gate_up as forward does.
+TEST(Pack, RoundsReadAWeightInBothForms) {
+  const std::string rounds = replaced(replaced(replaced(kExperts, "receive_factor=0.0, axis=\"\", ranks=1",
+                                                        "receive_factor=1.5, axis=\"ep\", ranks=2"),
+                                               "p: param f32[2,64,32]", "p: param f32[1,64,32]"),
+                                      "q: param f32[2,32,32]", "q: param f32[1,32,32]");
+  Code code = autodiff(
+      parse_graph(replaced(replaced(replaced(rounds, "rows: local f32[0,32]", "rows: local f32[6,32]"),
+                                    "hidden: local f32[4,64]", "hidden: local f32[6,64]"),
+                           "plan: local i32[1,2]", "plan: local i32[2,2]")),
+      BackwardForm::whole);
+  pack_weights(code);
+  verify(code, "pack");
+  EXPECT_NE(ops_in(to_text(code)).find("hidden, p.input_grad, q.input_grad, x, plan, p.forward)\n"),
+            std::string::npos)
+      << ops_in(to_text(code));
+}
+
 TEST(Decode, AttentionGetsACache) {
   Graph graph = parse_graph(
       "graph g\n"

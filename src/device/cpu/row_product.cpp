@@ -25,7 +25,9 @@ const Block& block_for(const std::vector<Block>& blocks, int64_t rows) {
   return blocks[i];
 }
 
-void copy_bytes(void* to, const void* from, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
+void copy_bytes(void* to, const void* from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
 
 }  // namespace
 

@@ -56,8 +56,7 @@ inline int64_t carve_ring_grad(RingBuffers& b, void* base, const OpSig& sig, int
 
 struct GatherBuffers {
   std::byte *kv = nullptr, *slots = nullptr;  // keys and values of the whole sequences, in order: [B,T,2KD]
-  float* dq = nullptr;                        // backward
-  float* dkv = nullptr;                       // backward, by owner: [n,B,T/n,2KD]
+  float* dkv = nullptr;                       // backward, likewise
 };
 
 inline int64_t carve_gather(GatherBuffers& b, void* base, const OpSig& sig, int threads) {
@@ -72,9 +71,8 @@ inline int64_t carve_gather_grad(GatherBuffers& b, void* base, const OpSig& sig,
   const ContextSizes s(sig);
   Carver carver{static_cast<char*>(base)};
   carver.take(s.n * s.kv() * s.element, b.kv);
-  carver.take(s.B * s.T * s.y_row(), b.dq);
   carver.take(s.n * s.kv(), b.dkv);
-  carver.take(threads * flash_backward_slot_bytes(s.chunk(), s.chunk(), s.a.attention.head_dim), b.slots);
+  carver.take(threads * flash_backward_slot_bytes(s.chunk(), s.n * s.T, s.a.attention.head_dim), b.slots);
   return carver.used;
 }
 

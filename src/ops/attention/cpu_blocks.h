@@ -123,6 +123,7 @@ struct BlockBackward {
   const T *qkv = nullptr, *y = nullptr, *dy = nullptr;
   const float* lse = nullptr;
   const int32_t* doc_start = nullptr;
+  T* dqkv = nullptr;    // where one piece has all keys: dq goes there; else
   float* dq = nullptr;  // sums, [B,T/n,H*D]
   std::byte* slots = nullptr;
   int64_t slot_bytes = 0;
@@ -150,7 +151,8 @@ void differentiate_blocks(const BlockCall<T>& call, const std::vector<KeyPart<T>
         task.y_row = l.a.heads * l.D, task.y_head = l.D;
         task.lse = f.lse + call.lse_at(pair, q), task.lse_head = l.T;
         task.sums.q_row = l.a.heads * l.D, task.sums.q_head = l.D, task.sums.kv_row = seen.row;
-        if (for_queries) task.sums.dq = f.dq + call.y_at(pair, q);
+        if (for_queries && f.dq != nullptr) task.sums.dq = f.dq + call.y_at(pair, q);
+        if (for_queries && f.dqkv != nullptr) task.dq = f.dqkv + l.q_at(pair) + q.at * l.W;
         if (for_keys) {
           const int64_t at = call.key_at(seen.sum_sequence, pair);
           task.sums.dk = seen.dk + at, task.sums.dv = seen.dv + at;
@@ -178,19 +180,6 @@ void copy_keys(const BlockCall<T>& call, const T* qkv, T* kv) {
 template <class T>
 void narrow_rows(const float* sums, int64_t width, T* to) {
   for (int64_t i = 0; i < width; ++i) to[i] = from_float<T>(sums[i]);
-}
-
-// dqkv from dq [B,T/n,H*D] and dk|dv [B,T/n,2KD].
-template <class T>
-void write_dqkv(const BlockCall<T>& call, const float* dq, const float* dkv, T* dqkv) {
-  const AttentionLayout& l = call.l;
-  const int64_t q = l.a.heads * l.D, kv = l.W - q;
-  parallel_for(call.threads, l.B * l.T, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      narrow_rows(dq + i * q, q, dqkv + i * l.W);
-      narrow_rows(dkv + i * kv, kv, dqkv + i * l.W + q);
-    }
-  });
 }
 
 // A rank's keys, which lie as [B,T/n,2KD] at `kv`, as pieces of the sequence.

@@ -58,50 +58,61 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
   };
 }
 
+// Sums the gradients of all keys [B,T,2KD] over ranks: each rank has those of its own rows then, as pieces in
+// the same buffer. The first n chunks lie in the order of their owners; the others are turned round first.
+// Returns where piece p of sequence 0 lies.
+std::vector<float*> scatter_gradients(const ContextSizes& s, const Operands& o, float* dkv) {
+  if (s.n == 1) return {dkv};
+  const int64_t piece = s.T / 2 * s.kv_row(), half = s.n * piece;
+  for (int64_t b = 0; b < s.B; ++b) {
+    float *first = dkv + b * 2 * half, *second = first + half;
+    for (int64_t i = 0; i < s.n / 2; ++i)
+      std::swap_ranges(second + i * piece, second + (i + 1) * piece, second + (s.n - 1 - i) * piece);
+    for (float* part : {first, second})
+      o.comm->ranks->reduce_scatter(part, part + s.a.at.rank * piece, piece, DType::f32,
+                                    "key gradients of gather_attention");
+  }
+  return {dkv + s.a.at.rank * piece, dkv + half + s.a.at.rank * piece};
+}
+
 template <class T>
 CpuKernel backward(const OpSig& sig, const CpuContext& context) {
   const BlockCall<T> call(sig, context);
   const ContextSizes s(sig);
-  const int64_t slot_bytes = flash_backward_slot_bytes(s.chunk(), s.chunk(), call.l.D);
+  const int64_t slot_bytes = flash_backward_slot_bytes(s.chunk(), s.n * s.T, call.l.D);
   return [=](const Operands& o) {
     GatherBuffers b;
     carve_gather_grad(b, o.scratch, sig, call.threads);
     T* kv = reinterpret_cast<T*>(b.kv);
-    const T* qkv = o.in<T>(0);
-    gather_keys(call, s, o, qkv, kv);
+    T* dqkv = o.out<T>(0);
+    gather_keys(call, s, o, o.in<T>(0), kv);
     const int64_t row = s.kv_row(), T_all = s.n * s.T;
-    std::vector<KeyPart<T>> pieces;
-    for (int64_t owner = 0; owner < s.n; ++owner) {
-      float* dkv = b.dkv + owner * s.kv();
-      for (const RowRange& rows : context_rows(T_all, s.n, owner, ContextRows::zigzag)) {
-        const T* k = kv + rows.begin * row;
-        pieces.push_back({.begin = rows.begin,
-                          .rows = rows.count,
-                          .k = k,
-                          .v = k + row / 2,
-                          .row = row,
-                          .sequence = T_all * row,
-                          .dk = dkv,
-                          .dv = dkv + row / 2,
-                          .sum_sequence = s.T * row});
-        dkv += rows.count * row;
-      }
-    }
     std::fill_n(b.dkv, s.n * s.kv(), 0.0f);
-    std::fill_n(b.dq, s.B * s.T * s.y_row(), 0.0f);
-    differentiate_blocks(call, pieces,
-                         {.qkv = qkv,
+    const std::vector<KeyPart<T>> all = {{.rows = T_all,
+                                          .k = kv,
+                                          .v = kv + row / 2,
+                                          .row = row,
+                                          .sequence = T_all * row,
+                                          .dk = b.dkv,
+                                          .dv = b.dkv + row / 2,
+                                          .sum_sequence = T_all * row}};
+    differentiate_blocks(call, all,
+                         {.qkv = o.in<T>(0),
                           .y = o.in<T>(1),
                           .dy = o.in<T>(3),
                           .lse = o.in<float>(2),
                           .doc_start = o.in<int32_t>(4),
-                          .dq = b.dq,
+                          .dqkv = dqkv,
                           .slots = b.slots,
                           .slot_bytes = slot_bytes});
-    float* own = b.dkv + s.a.at.rank * s.kv();
-    if (s.n > 1)
-      o.comm->ranks->reduce_scatter(b.dkv, own, s.kv(), DType::f32, "key gradients of gather_attention");
-    write_dqkv(call, b.dq, own, o.out<T>(0));
+    const std::vector<float*> own = scatter_gradients(s, o, b.dkv);
+    parallel_for(call.threads, s.B * s.T, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t t = i % s.T, chunk = s.chunk();
+        const float* from = own[static_cast<size_t>(t / chunk)] + (i / s.T * T_all + t % chunk) * row;
+        narrow_rows(from, row, dqkv + i * call.l.W + s.y_row());
+      }
+    });
   };
 }
 

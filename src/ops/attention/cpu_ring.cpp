@@ -76,6 +76,19 @@ void add_to(float* sums, const float* more, int64_t count, int threads) {
   });
 }
 
+// dqkv from dq [B,T/n,H*D] and dk|dv [B,T/n,2KD].
+template <class T>
+void write_dqkv(const BlockCall<T>& call, const float* dq, const float* dkv, T* dqkv) {
+  const AttentionLayout& l = call.l;
+  const int64_t q = l.a.heads * l.D, kv = l.W - q;
+  parallel_for(call.threads, l.B * l.T, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      narrow_rows(dq + i * q, q, dqkv + i * l.W);
+      narrow_rows(dkv + i * kv, kv, dqkv + i * l.W + q);
+    }
+  });
+}
+
 template <class T>
 CpuKernel backward(const OpSig& sig, const CpuContext& context) {
   const BlockCall<T> call(sig, context);

@@ -49,12 +49,13 @@ std::vector<OpCase> experts_grad_cases() {
     const int64_t rows = count(c.inputs[1].shape);
     c.kind = "experts_grad";
     c.finite_difference = false;
-    const TensorType gate_up = c.inputs[3], down = c.inputs[4];
+    const TensorType x = c.inputs[0], gate_up = c.inputs[3], down = c.inputs[4];
     c.inputs.resize(3);
-    c.inputs.push_back({DType::f32, {rows, a.width}});
+    c.inputs.push_back(absent_type());
     c.inputs.push_back({DType::f32, {rows, 2 * a.ffn}});
     c.inputs.push_back(gate_up);
     c.inputs.push_back(down);
+    c.inputs.push_back(x);
   }
   return cases;
 }

@@ -5,8 +5,8 @@
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/row_product.h"
-#include "ops/experts/exchange.h"
-#include "ops/experts/rows.h"
+#include "ops/experts/cpu_exchange.h"
+#include "ops/experts/cpu_rows.h"
 #include "ops/experts/simd_kernels.h"
 #include "ops/linear/linear.h"
 
@@ -90,8 +90,8 @@ class Forward {
   // Leaves outputs in the slots, or, with several ranks, where their rows arrived.
   void run_round(const Operands& o, const RoundRows& in, int64_t round) {
     for_each_block(rows_of_expert_.data(), s_.owned, [&](const RowBlock& block) {
-      std::byte* rows =
-          round == 0 ? o.out<std::byte>(1) + block.first * s_.row_bytes() : at<std::byte>(o, space_.rows);
+      std::byte* rows = s_.ranks > 1 && round == 0 ? o.out<std::byte>(1) + block.first * s_.row_bytes()
+                                                   : at<std::byte>(o, space_.rows);
       std::byte* hidden = round == 0 ? o.out<std::byte>(2) + block.first * 2 * s_.gated_bytes()
                                      : at<std::byte>(o, space_.hidden);
       std::byte *gated = at<std::byte>(o, space_.gated), *product = at<std::byte>(o, space_.product);

@@ -1,7 +1,7 @@
 // The counting sort and the arithmetic of rounds.
 #include <algorithm>
 
-#include "ops/experts/dispatch.h"
+#include "ops/experts/cpu_dispatch.h"
 
 namespace trireme {
 

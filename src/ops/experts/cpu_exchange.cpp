@@ -1,7 +1,7 @@
 // Rows between ranks by one exchange per round and direction; a rank's own are copied.
 #include <cstring>
 
-#include "ops/experts/exchange.h"
+#include "ops/experts/cpu_exchange.h"
 
 namespace trireme {
 

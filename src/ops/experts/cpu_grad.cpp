@@ -1,13 +1,13 @@
 // experts_grad on the CPU: the rounds of forward once more, with the gradients of outputs as rows. The first
-// round finds its rows and hidden kept; later ones send x again and compute them.
+// round finds its rows and hidden kept (on one rank, rows in x); later ones send x again and compute them.
 #include <algorithm>
 #include <memory>
 
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/row_product.h"
-#include "ops/experts/exchange.h"
-#include "ops/experts/rows.h"
+#include "ops/experts/cpu_exchange.h"
+#include "ops/experts/cpu_rows.h"
 #include "ops/linear/linear.h"
 
 namespace trireme {
@@ -107,15 +107,20 @@ class Backward {
     for (int64_t i = 0; i < mine; ++i) o.out<float>(1)[slots.choice_of_slot[i]] = weights_out[i];
   }
 
-  // A block's rows and hidden: kept, or made again.
+  // A block's rows and hidden: kept, found in x, or made again.
   struct Kept {
     const std::byte *rows, *hidden;
   };
   Kept rows_and_hidden(const Operands& o, const Round& round, const RowBlock& block) const {
+    std::byte *rows = at<std::byte>(o, space_.rows), *hidden = at<std::byte>(o, space_.hidden);
+    if (s_.ranks == 1) {
+      gather_rows({o.in<std::byte>(kX), round.dy.source + block.first, s_.top_k, block.rows, s_.row_bytes()},
+                  rows, threads_);
+      return {rows, o.in<std::byte>(kHidden) + block.first * 2 * s_.gated_bytes()};
+    }
     if (round.number == 0)
       return {o.in<std::byte>(kRows) + block.first * s_.row_bytes(),
               o.in<std::byte>(kHidden) + block.first * 2 * s_.gated_bytes()};
-    std::byte *rows = at<std::byte>(o, space_.rows), *hidden = at<std::byte>(o, space_.hidden);
     gather_rows(
         {at<std::byte>(o, space_.x_arrived), round.dy.source + block.first, 1, block.rows, s_.row_bytes()},
         rows, threads_);

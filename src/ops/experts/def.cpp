@@ -62,7 +62,7 @@ ExpertsSizes expect_tokens(std::string_view op, const ExpertsAttrs& a, std::span
   return experts_sizes(a, in[0]);
 }
 
-TensorType rows_type(const ExpertsSizes& s) { return {s.dtype, {s.room, s.width}}; }
+TensorType rows_type(const ExpertsSizes& s) { return {s.dtype, {s.ranks > 1 ? s.room : 0, s.width}}; }
 TensorType hidden_type(const ExpertsSizes& s) { return {s.dtype, {s.room, 2 * s.ffn}}; }
 TensorType plan_type(const ExpertsSizes& s) { return {DType::i32, {s.ranks, s.experts}}; }
 
@@ -79,16 +79,16 @@ enum GradInput { kDy, kIds, kWeights, kRowsIn, kHidden, kGateUp, kDown, kX, kPla
 
 std::vector<TensorType> infer_grad(const Attrs& attrs, std::span<const TensorType> in) {
   const ExpertsSizes s = expect_tokens("experts_grad", unpack_attrs<ExpertsAttrs>(attrs), in);
-  expect_types(in[kRowsIn] == rows_type(s) && in[kHidden] == hidden_type(s), "experts_grad",
+  expect_types((s.ranks == 1 || in[kRowsIn] == rows_type(s)) && in[kHidden] == hidden_type(s), "experts_grad",
                "rows must be [R,C], hidden [R,2F]", in);
+  expect_types((s.ranks > 1 && !s.rounds) || in[kX] == in[kDy], "experts_grad", "x must have dy's type", in);
   expect_types(is_expert_weight(in[kGateUp], s, gate_up_of(s), "input_grad") &&
                    is_expert_weight(in[kDown], s, down_of(s), "input_grad"),
                "experts_grad", "the weights must be plain or packed for input_grad, of dy's dtype", in);
   expect_types(s.ranks == 1 || in[kPlan] == plan_type(s), "experts_grad", "the plan must be i32[ranks,E]",
                in);
-  expect_types(
-      !s.rounds || (in[kX] == in[kDy] && is_expert_weight(in[kGateUpForward], s, gate_up_of(s), "forward")),
-      "experts_grad", "rounds need x and gate_up for forward", in);
+  expect_types(!s.rounds || is_expert_weight(in[kGateUpForward], s, gate_up_of(s), "forward"), "experts_grad",
+               "rounds need gate_up for forward", in);
   return {in[0], in[2], {DType::f32, {s.owned, 2 * s.ffn, s.width}}, {DType::f32, {s.owned, s.width, s.ffn}}};
 }
 
@@ -180,14 +180,14 @@ void gradient(GradientBuilder& builder) {
   const auto attrs = unpack_attrs<ExpertsAttrs>(builder.op().attrs);
   const ExpertsSizes s = experts_sizes(attrs, builder.input_type(0));
   const ValueId none;
-  const auto out =
-      builder.emit({"experts_grad",
-                    builder.op().attrs,
-                    {dy, builder.input(1), builder.input(2), builder.output(1), builder.output(2),
-                     builder.input(3), builder.input(4), s.rounds ? builder.input(0) : none,
-                     s.ranks > 1 ? builder.output(3) : none, s.rounds ? builder.input(3) : none},
-                    {none, none, builder.param_grad(3), builder.param_grad(4)},
-                    {"experts.dx", "experts.dweights", "", ""}});
+  const auto out = builder.emit(
+      {"experts_grad",
+       builder.op().attrs,
+       {dy, builder.input(1), builder.input(2), s.ranks > 1 ? builder.output(1) : none, builder.output(2),
+        builder.input(3), builder.input(4), s.rounds || s.ranks == 1 ? builder.input(0) : none,
+        s.ranks > 1 ? builder.output(3) : none, s.rounds ? builder.input(3) : none},
+       {none, none, builder.param_grad(3), builder.param_grad(4)},
+       {"experts.dx", "experts.dweights", "", ""}});
   builder.add_input_grad(0, out[0]);
   builder.add_input_grad(2, out[1]);
 }
@@ -207,7 +207,7 @@ int64_t reduction(const OpSig& sig) {
 }
 
 // The weights' gradients sum over rows.
-int64_t reduction_grad(const OpSig& sig) { return reduction(sig) + sig.inputs[kRowsIn].shape[0]; }
+int64_t reduction_grad(const OpSig& sig) { return reduction(sig) + sig.inputs[kHidden].shape[0]; }
 
 }  // namespace
 
@@ -230,7 +230,7 @@ std::vector<OpEntry> experts_ops() {
   grad.inputs = {{"dy"},
                  {"ids"},
                  {"weights"},
-                 {"rows"},
+                 {"rows", Use::optional},
                  {"hidden"},
                  {"weight_gate_up"},
                  {"weight_down"},

@@ -3,15 +3,15 @@
 //
 //   experts(x[B,T,C], ids i32[B,T,k], weights f32[B,T,k], gate_up[E,2F,C], down[E,C,F])
 //     -> y[B,T,C], rows[R,C], hidden[R,2F], plan i32[ranks,E]
-//   experts_grad(dy, ids, weights, rows, hidden, gate_up, down, x?, plan?, gate_up_forward?)
+//   experts_grad(dy, ids, weights, rows?, hidden, gate_up, down, x?, plan?, gate_up_forward?)
 //     -> dx, dweights f32[B,T,k], dgate_up +=, ddown +=
 //
 //   y = sum_j down_e(weights_j * swiglu(gate_up_e(x))),  e = ids_j,  swiglu as in ops/swiglu
 //
 // The weight is applied before `down`, so that its gradient needs no expert's output. The choices' rows are
 // sorted by expert, in the order of tokens for each (a stable counting sort); rows and hidden hold the rows
-// and what gate_up makes of them in this order, and are kept for backward. Rows behind the last are left as
-// they are.
+// and what gate_up makes of them in this order, for backward. Rows behind the last are left as they are. One
+// rank keeps no rows (of theirs R is 0): backward finds them in x, which is kept anyway.
 //
 // With the experts cut over the ranks of an axis (each has E/ranks of them and tokens of its own), rows
 // travel to their expert's rank and back. A rank has room for R rows at once. Where more arrive, they come in
@@ -74,7 +74,7 @@ struct ExpertsSpace {
   int64_t arrived = 0;                 // [R,C], with several ranks
   int64_t arrived_weights = 0;         // f32[R]: weights, in backward their gradients on the way back
   int64_t x_slots = 0, x_arrived = 0;  // the same for x, in backward with rounds
-  int64_t rows = 0;                    // [block,C]: of a later round
+  int64_t rows = 0;                    // [block,C]: of a later round; in backward also of one rank
   int64_t hidden = 0;                  // [block,2F]: likewise
   int64_t outputs = 0;                 // [block,C]: on their way to `arrived`; in backward dy's rows
   int64_t gated = 0;                   // [block,F]

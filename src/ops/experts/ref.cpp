@@ -35,7 +35,7 @@ void reference_experts(const OpSig& sig, const Operands& operands) {
   const int64_t C = s.width, F = s.ffn;
   const auto *x = operands.in<float>(0), *weights = operands.in<float>(2);
   const auto* ids = operands.in<int32_t>(1);
-  auto *y = operands.out<float>(0), *rows = operands.out<float>(1), *hidden = operands.out<float>(2);
+  auto *y = operands.out<float>(0), *hidden = operands.out<float>(2);
   auto* plan = operands.out<int32_t>(3);
   for (int64_t i = 0; i < s.tokens * C; ++i) y[i] = 0;
   for (int64_t e = 0; e < s.experts; ++e) plan[e] = 0;
@@ -44,10 +44,9 @@ void reference_experts(const OpSig& sig, const Operands& operands) {
     const float* gate_up = weight_of(sig.inputs[3], s, operands.in<float>(3), e);
     const float* down = weight_of(sig.inputs[4], s, operands.in<float>(4), e);
     plan[e] += 1;
-    for (int64_t c = 0; c < C; ++c) rows[c] = x[token * C + c];
     for (int64_t h = 0; h < 2 * F; ++h) {
       hidden[h] = 0;
-      for (int64_t c = 0; c < C; ++c) hidden[h] += gate_up[h * C + c] * rows[c];
+      for (int64_t c = 0; c < C; ++c) hidden[h] += gate_up[h * C + c] * x[token * C + c];
     }
     for (int64_t c = 0; c < C; ++c) {
       float sum = 0;
@@ -55,7 +54,6 @@ void reference_experts(const OpSig& sig, const Operands& operands) {
         sum += down[c * F + f] * silu(hidden[f]) * hidden[F + f] * weights[choice];
       y[token * C + c] += sum;
     }
-    rows += C;
     hidden += 2 * F;
   }
 }
@@ -63,8 +61,8 @@ void reference_experts(const OpSig& sig, const Operands& operands) {
 void reference_experts_grad(const OpSig& sig, const Operands& operands) {
   const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
   const int64_t C = s.width, F = s.ffn;
-  const auto *all_dy = operands.in<float>(0), *weights = operands.in<float>(2), *rows = operands.in<float>(3),
-             *hidden = operands.in<float>(4);
+  const auto *all_dy = operands.in<float>(0), *weights = operands.in<float>(2),
+             *hidden = operands.in<float>(4), *x = operands.in<float>(7);
   const auto* ids = operands.in<int32_t>(1);
   auto *dx = operands.out<float>(0), *dweights = operands.out<float>(1);
   for (int64_t i = 0; i < s.tokens * C; ++i) dx[i] = 0;
@@ -90,9 +88,8 @@ void reference_experts_grad(const OpSig& sig, const Operands& operands) {
     for (int64_t h = 0; h < 2 * F; ++h)
       for (int64_t c = 0; c < C; ++c) {
         dx[token * C + c] += dhidden[static_cast<size_t>(h)] * gate_up[h * C + c];
-        dgate_up[h * C + c] += dhidden[static_cast<size_t>(h)] * rows[c];
+        dgate_up[h * C + c] += dhidden[static_cast<size_t>(h)] * x[token * C + c];
       }
-    rows += C;
     hidden += 2 * F;
   }
 }

@@ -1,7 +1,7 @@
-// The loops of gate_kernels.h, compiled once per instruction set.
+// The loops of cpu_kernels.h, compiled once per instruction set.
 #pragma once
 #include "device/cpu/simd_bf16_math.h"
-#include "ops/experts/gate_kernels.h"
+#include "ops/experts/cpu_kernels.h"
 
 namespace trireme {
 namespace {
@@ -56,7 +56,7 @@ void combine(const void* rows, const int32_t* slots, int64_t n, void* to, int64_
   }
 }
 
-GateKernels gate_kernels_here(DType dtype) {
+inline GateKernels gate_kernels_here(DType dtype) {
   if (dtype == DType::bf16) return {gate_forward<bf16>, gate_backward<bf16>, combine<bf16>};
   return {gate_forward<float>, gate_backward<float>, combine<float>};
 }

@@ -47,9 +47,8 @@ void carve_tokens(const ExpertsSizes& s, ExpertsSpace& space, Carver& carver) {
   space.gated = carver.take(block * s.gated_bytes());
   space.arrived_weights = carver.take(s.room * 4);
   if (s.ranks > 1) space.arrived = carver.take(s.room * s.row_bytes());
-  if (!s.rounds) return;
-  space.rows = carver.take(block * s.row_bytes());
-  space.hidden = carver.take(block * 2 * s.gated_bytes());
+  if (s.ranks == 1 || s.rounds) space.rows = carver.take(block * s.row_bytes());
+  if (s.rounds) space.hidden = carver.take(block * 2 * s.gated_bytes());
 }
 
 }  // namespace

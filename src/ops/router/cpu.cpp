@@ -3,7 +3,7 @@
 
 #include "device/cpu/kernels.h"
 #include "device/cpu/parallel.h"
-#include "ops/router/choice.h"
+#include "ops/router/cpu_choice.h"
 #include "ops/router/simd_kernels.h"
 
 namespace trireme {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/router/choice.h"
+#include "ops/router/cpu_choice.h"
 
 namespace trireme {
 namespace {

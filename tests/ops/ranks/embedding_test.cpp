@@ -30,7 +30,7 @@ Result run_part(const Attrs& attrs, const TensorType& table, const Values& rows,
   return {contents(lists[0].ops[0].outputs[0]), contents(made.input_grads[1])};
 }
 
-// The op as the rule cuts it for a rank.
+// The op as the rule cuts it for a rank, whose rows `table` is.
 Cut cut_for(const TensorType& table, int64_t ranks, int64_t rank) {
   const Op op{"embedding", pack_attrs(EmbeddingAttrs{}), {ValueId(0), ValueId(1)}, {ValueId(2)}};
   const std::vector<TensorType> inputs = {{DType::i32, {kBatch, kLength}}, table};
@@ -62,7 +62,7 @@ TEST(CutEmbedding, PartsAddUpToTheWholeTable) {
       table.resize(static_cast<size_t>(local * ranks * kWidth), 99.0);  // rows that nobody may read
       Values y(want.y.size()), dtable;
       for (int64_t rank = 0; rank < ranks; ++rank) {
-        const Cut cut = cut_for(whole, ranks, rank);
+        const Cut cut = cut_for(part, ranks, rank);
         EXPECT_EQ(cut.outputs, std::vector{kPartial});
         const auto begin = table.begin() + rank * local * kWidth;
         const Result got = run_part(cut.attrs, part, Values(begin, begin + local * kWidth), tokens, dy);

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "device/cpu/parallel.h"
+#include "ops/experts/cpu_kernels.h"
 #include "ops/experts/experts.h"
-#include "ops/experts/gate_kernels.h"
 
 namespace trireme {
 

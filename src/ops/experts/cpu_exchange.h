@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "ops/experts/dispatch.h"
+#include "ops/experts/cpu_dispatch.h"
 
 namespace trireme {
 
