@@ -24,6 +24,7 @@ std::vector<OpEntry> layernorm_ops();
 std::vector<OpEntry> linear_ops();
 std::vector<OpEntry> mla_ops();
 std::vector<OpEntry> mtp_ops();
+std::vector<OpEntry> overlap_ops();
 std::vector<OpEntry> positions_ops();
 std::vector<OpEntry> qk_norm_ops();
 std::vector<OpEntry> rmsnorm_ops();

@@ -10,11 +10,11 @@ namespace {
 std::vector<OpEntry> all_ops() {
   using Folder = std::vector<OpEntry> (*)();
   const std::vector<Folder> folders = {
-      activation_ops, adamw_ops,       add_bias_ops,    add_norm_ops,  add_ops,         attention_ops,
-      balance_ops,    cast_ops,        collectives_ops, embedding_ops, expert_bias_ops, experts_ops,
-      grad_norm_ops,  head_ops,        layernorm_ops,   linear_ops,    mla_ops,         mtp_ops,
-      positions_ops,  qk_norm_ops,     rmsnorm_ops,     rope_ops,      router_ops,      sgd_ops,
-      sum_rows_ops,   sum_squares_ops, swiglu_ops,      zero_ops,
+      activation_ops, adamw_ops,     add_bias_ops,    add_norm_ops,  add_ops,         attention_ops,
+      balance_ops,    cast_ops,      collectives_ops, embedding_ops, expert_bias_ops, experts_ops,
+      grad_norm_ops,  head_ops,      layernorm_ops,   linear_ops,    mla_ops,         mtp_ops,
+      overlap_ops,    positions_ops, qk_norm_ops,     rmsnorm_ops,   rope_ops,        router_ops,
+      sgd_ops,        sum_rows_ops,  sum_squares_ops, swiglu_ops,    zero_ops,
   };
   std::vector<OpEntry> table;
   for (const Folder folder : folders)

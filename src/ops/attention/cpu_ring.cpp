@@ -23,8 +23,8 @@ class Ring {
   void pass(const void* from, void* to, int64_t bytes, const char* what) {
     const Send send{from, bytes, next_};
     const Recv recv{to, bytes, last_};
-    ticket_ = comm_->queue->submit([ranks = comm_->ranks, send, recv, what] {
-      ranks->exchange({&send, 1}, {&recv, 1}, what);
+    ticket_ = submit(*comm_, [send, recv, what](Communicator& ranks) {
+      ranks.exchange({&send, 1}, {&recv, 1}, what);
     });
   }
   // Until all that has been begun is done.

@@ -32,8 +32,8 @@ class Exchange {
       std::memcpy(to, from, static_cast<size_t>(bytes));
       return 0;
     }
-    return comm_->queue->submit([ranks = comm_->ranks, from, to, part = bytes / s_.n] {
-      ranks->all_to_all(from, to, part, "heads of ulysses_attention");
+    return submit(*comm_, [from, to, part = bytes / s_.n](Communicator& ranks) {
+      ranks.all_to_all(from, to, part, "heads of ulysses_attention");
     });
   }
   void wait(int64_t ticket) {
