@@ -37,8 +37,7 @@ int64_t scratch_of(const OpSig& sig, int threads) {
 
 ContextAttrs checked(const Attrs& attrs, std::span<const TensorType> inputs, const char* op) {
   const auto a = unpack_attrs<ContextAttrs>(attrs);
-  if (a.at.ranks < 1 || a.at.rank < 0 || a.at.rank >= a.at.ranks)
-    refuse_types(op, fmt::format("rank = {} of ranks = {}", a.at.rank, a.at.ranks), inputs);
+  expect_axis(op, a.at, inputs);
   if ((a.at.ranks > 1) == a.at.axis.empty())
     refuse_types(op, fmt::format("axis = \"{}\" for {} ranks", a.at.axis, a.at.ranks), inputs);
   return a;
