@@ -59,6 +59,13 @@ TEST(ExpertLoads, AreTheWholeStepsUnderEveryLayout) {
   }
 }
 
+// run_layout evaluates after the last step; what checkpoints then have is that step's.
+TEST(ExpertLoads, EvaluationDoesNotCount) {
+  const test::Trace trace = run_layout(test::mixtral_form(), {}, {0, 2, {}});
+  const std::vector<float>& last = trace.state.at("moment1/layers.1.moe.balance");
+  EXPECT_EQ(std::accumulate(last.begin(), last.end(), 0.0), 2 * kStepTokens);
+}
+
 TEST(ExpertLoads, DroppedChoicesAreCounted) {
   RunForm form = test::mixtral_form();
   form.more += "\ncapacity_factor = 0.6";
