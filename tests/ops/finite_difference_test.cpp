@@ -87,9 +87,8 @@ Problem differentiate(const OpDef& def, const OpVariant& v) {
   }
   p.forward_for_backward = p.forward;
   seeds.resize(p.values.size());
-  Tape tape{p.values, p.forward_for_backward,
-            {},       std::vector<bool>(p.values.size()),
-            seeds,    std::vector<ValueId>(p.values.size())};
+  const std::vector<ValueId> none(p.values.size());
+  Tape tape{p.values, p.forward_for_backward, {}, std::vector<bool>(p.values.size()), seeds, none, none, {}};
   for (const ValueId id : op.inputs)
     if (id.valid())
       tape.wants_grad[static_cast<size_t>(id.index)] =

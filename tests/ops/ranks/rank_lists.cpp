@@ -95,7 +95,7 @@ Differentiated differentiate(const OpSig& sig, std::vector<Values> inputs,
   Differentiated made{list_of(sig, std::move(inputs)), {}};
   RankList& list = made.list;
   const Op op = list.ops[0];
-  Tape tape{list.values, list.ops, {}, std::vector<bool>(list.values.size()), {}, {}};
+  Tape tape{list.values, list.ops, {}, std::vector<bool>(list.values.size()), {}, {}, {}, {}};
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i].valid()) continue;
     Value& value = list.values[static_cast<size_t>(op.inputs[i].index)];
@@ -103,6 +103,7 @@ Differentiated differentiate(const OpSig& sig, std::vector<Values> inputs,
     tape.wants_grad[static_cast<size_t>(op.inputs[i].index)] = value.type.dtype != DType::i32;
   }
   tape.grads.resize(list.values.size());
+  tape.partial_grads.resize(list.values.size());
   tape.param_grads.resize(list.values.size());
   for (size_t i = 0; i < op.outputs.size(); ++i)
     if (i < output_grads.size() && !output_grads[i].empty())
