@@ -13,7 +13,7 @@ using test::Layout;
 using test::RunForm;
 using test::Trace;
 
-constexpr test::Span kSteps{0, 3, {}};
+const test::Span kSteps{0, 3, {}};
 
 // In each of `chunks`, against the collectives by themselves.
 void expect_no_change(const RunForm& form, const Layout& layout, const std::vector<int64_t>& chunks) {
