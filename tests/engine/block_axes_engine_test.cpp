@@ -13,27 +13,34 @@
 namespace trireme {
 namespace {
 
-struct Mesh512 {
+struct Run512 {
+  const char* model;     // family, and sections of its own
   const char* parallel;  // keys that multiply to 512 ranks
   int64_t data_parallel;
 };
 
+// GPT-2's vocabulary is no multiple of tp: the last rank's part of it has padding.
+constexpr const char* kGpt2 = "family = \"gpt2\"\nvocab = 50257\n";
+constexpr const char* kExperts = "family = \"llama\"\nvocab = 32000\n[moe]\nexperts = 64\nexpert_ffn = 512\n";
+
 // A new way of cutting is a line here.
-constexpr Mesh512 kMeshes[] = {
-    {"pp = 8\ndp_shard = 8\ntp = 8\nzero = 1", 8},
-    {"pp = 8\ndp_replicate = 2\ndp_shard = 4\ntp = 8\nzero = 3\nsequence = false\nschedule = \"zb_h1\"", 8},
-    {"pp = 8\ndp_shard = 8\ntp = 4\ncp = 2\nzero = 2\ncp_mode = \"ulysses\"", 8},
+constexpr Run512 kRuns[] = {
+    {kGpt2, "pp = 8\ndp_shard = 8\ntp = 8\nzero = 1", 8},
+    {kGpt2,
+     "pp = 8\ndp_replicate = 2\ndp_shard = 4\ntp = 8\nzero = 3\nsequence = false\nschedule = \"zb_h1\"", 8},
+    {kGpt2, "pp = 8\ndp_shard = 8\ntp = 4\ncp = 2\nzero = 2\ncp_mode = \"ulysses\"", 8},
+    {kExperts, "pp = 8\ndp_shard = 64\nep = 64\nzero = 1", 64},
+    {kExperts, "pp = 8\ndp_shard = 32\ncp = 2\nep = 64\nzero = 3", 32},
 };
 
-// GPT-2 of 16 layers. Its vocabulary is no multiple of tp: the last rank's part of it has padding.
-RunSpec spec_of(const Mesh512& mesh) {
+// Of 16 layers.
+RunSpec spec_of(const Run512& run) {
   constexpr int64_t kMicroBatches = 16;
   return parse_config(
-      fmt::format("[model]\nfamily = \"gpt2\"\nlayers = 16\nwidth = 1024\nheads = 16\nvocab = 50257\n"
-                  "context = 1024\n[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = {}\nmicro = 1\n"
+      fmt::format("[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = {}\nmicro = 1\n"
                   "[parallel]\n{}\n[optimizer]\nlr = 1e-4\n[run]\nname = \"large\"\nsteps = 10\n"
-                  "device = \"null\"\n",
-                  kMicroBatches * mesh.data_parallel, mesh.parallel),
+                  "device = \"null\"\n[model]\nlayers = 16\nwidth = 1024\nheads = 16\ncontext = 1024\n{}",
+                  kMicroBatches * run.data_parallel, run.parallel, run.model),
       "512");
 }
 
@@ -46,9 +53,9 @@ void walk(const Program& program) {
 }
 
 TEST(BlockAxesEngine, RanksOf512) {
-  for (const Mesh512& mesh : kMeshes) {
-    SCOPED_TRACE(mesh.parallel);
-    const RunSpec spec = spec_of(mesh);
+  for (const Run512& run : kRuns) {
+    SCOPED_TRACE(run.parallel);
+    const RunSpec spec = spec_of(run);
     ASSERT_EQ(mesh_of(spec).ranks(), 512);
     double seconds = 0, checked = 0;
     int64_t largest = 0;
@@ -67,7 +74,7 @@ TEST(BlockAxesEngine, RanksOf512) {
       checked += thread_seconds_now() - start;
     }
     fmt::print("{:?}: {:.2f} ms of CPU time per program, {:.2f} ms per pipeline's proof, {:.2f} GB at most\n",
-               mesh.parallel, 1e3 * seconds / 24, 1e3 * checked / 3, static_cast<double>(largest) / 1e9);
+               run.parallel, 1e3 * seconds / 24, 1e3 * checked / 3, static_cast<double>(largest) / 1e9);
   }
 }
 
