@@ -61,7 +61,7 @@ forward y = add_bias(y.addend.tp.rows, down.bias)
 // apart.
 constexpr const char* kMlpBackward = R"(
 backward.weight down.bias.grad = add_bias_grad(y.grad)
-backward.input dx.2, dx = gather_linear(y.grad, down.input_grad, _)
+backward.input dx.2, dx = gather_linear(y.grad, down.input_grad)
 backward.weight down.grad, _ = linear_grad_weight(h, dx)
 backward.input activation.dx = activation_grad(a, dx.2)
 backward.input x.grad = linear_scatter(activation.dx, up.input_grad)
@@ -93,7 +93,7 @@ TEST(Overlap, SaysWhatEachRankDoes) {
         "chunks=2, batch=2, keep=0}",
         "linear_scatter(h, down.forward) {axis=\"tp\", ranks=2, rank=1, use=\"forward\", in=6, out=8, "
         "chunks=2}",
-        "gather_linear(y.grad, down.input_grad, _) {axis=\"tp\", ranks=2, rank=1, use=\"input_grad\", in=6, "
+        "gather_linear(y.grad, down.input_grad) {axis=\"tp\", ranks=2, rank=1, use=\"input_grad\", in=6, "
         "out=8, chunks=2, batch=2, keep=1}"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
@@ -132,7 +132,7 @@ const std::string kScatter =
 
 // Another reads what was gathered first, the product adds a bias, or its addends are read elsewhere too.
 TEST(Overlap, WhatDoesNotFitStays) {
-  const std::string kActivation = " = activation(whole) {kind=\"relu\"}\n";
+  const std::string kActivation = " = activation(whole) {kind=\"relu2\"}\n";
   for (const std::string& ops :
        {kGather + "  forward h" + kActivation + "  forward p = linear(h, w, b) {in=8, out=8}\n" + kScatter,
         kGather + "  forward h" + kActivation + "  forward q = linear(whole, w, _) {in=8, out=8}\n" +
