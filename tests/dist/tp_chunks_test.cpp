@@ -2,6 +2,10 @@
 // norms, evaluation, weights and moments.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include "compile/compile.h"
 #include "dist/parity_forms.h"
 
@@ -69,6 +73,40 @@ TEST(TpChunks, AreInThePrograms) {
     EXPECT_EQ(gathers, 4);
     EXPECT_EQ(scatters, 4);
   }
+}
+
+// Calls by op in the step before the last, on rank 0.
+std::map<std::string_view, std::pair<int64_t, int64_t>> timed_calls(const Layout& layout) {
+  std::map<std::string_view, std::pair<int64_t, int64_t>> calls;  // how many, bytes sent
+  test::Span steps{0, 2, {}};
+  steps.before = [&](RankLink& link, Engine& engine, int64_t step) {
+    if (step == 0) engine.time_actions(Timing::on);
+    if (step == 0 || link.rank() != 0) return;
+    for (const AxisCall& call : engine.axis_calls()) {
+      EXPECT_LE(call.time.start_s, call.time.end_s);
+      ++calls[call.op].first;
+      calls[call.op].second += call.sent_bytes;
+    }
+  };
+  RunForm form = test::gpt2_form();
+  form.sequences = 2;
+  run_layout(form, layout, steps);
+  return calls;
+}
+
+// Each chunk is a call of its own; together they send what the collective does.
+TEST(TpChunks, EachIsACallInTheTrace) {
+  const auto whole = timed_calls({.lanes = 1, .tp = 2}),
+             cut = timed_calls({.lanes = 1, .tp = 2, .tp_chunks = 4});
+  const int64_t layers = 3, slice = 16 * 32 * 4;  // bytes of a rank's rows
+  EXPECT_EQ(cut.at("gather_linear"), std::pair(4 * 4 * layers, 4 * layers * slice));
+  EXPECT_EQ(cut.at("linear_scatter"), std::pair(4 * 4 * layers, 4 * layers * slice));
+  const auto all = [](const auto& calls) {
+    int64_t bytes = 0;
+    for (const auto& [op, sums] : calls) bytes += sums.second;
+    return bytes;
+  };
+  EXPECT_EQ(all(cut), all(whole));
 }
 
 }  // namespace

@@ -132,13 +132,13 @@ const std::string kScatter =
 
 // Another reads what was gathered first, the product adds a bias, or its addends are read elsewhere too.
 TEST(Overlap, WhatDoesNotFitStays) {
-  const std::string kActivation = " = activation(whole) {kind=\"gelu\"}\n";
+  const std::string kActivation = " = activation(whole) {kind=\"relu2\"}\n";
   for (const std::string& ops :
        {kGather + "  forward h" + kActivation + "  forward p = linear(h, w, b) {in=8, out=8}\n" + kScatter,
         kGather + "  forward h" + kActivation + "  forward q = linear(whole, w, _) {in=8, out=8}\n" +
             "  forward p = add(h, q)\n" + kScatter,
-        kGather + "  forward h" + kActivation + "  forward p = linear(h, w, _) {in=8, out=8}\n" +
-            "  forward q = add(p, h)\n" + kScatter}) {
+        kGather + "  forward h" + kActivation + "  forward p = linear(h, w, _) {in=8, out=8}\n" + kScatter +
+            "  forward q = add(p, h)\n"}) {
     Code code = parsed(ops);
     const std::string before = to_text(code);
     overlap_collectives(code, 2);
