@@ -88,7 +88,7 @@ struct ExpertsSpace {
   int64_t arrived = 0;                 // [R,C], with several ranks
   int64_t arrived_weights = 0;         // f32[R]: weights, in backward their gradients on the way back
   int64_t x_slots = 0, x_arrived = 0;  // the same for x, in backward with rounds
-  int64_t rows = 0;                    // [block,C]: of a later round; in backward also of one rank
+  int64_t rows = 0;                    // [block,C]: of one rank, and of later rounds
   int64_t hidden = 0;                  // [block,2F]: likewise
   int64_t outputs = 0;                 // [block,C]: on their way to `arrived`; in backward dy's rows
   int64_t gated = 0;                   // [block,F]
