@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "compile/compile.h"
-#include "device/null/null_device.h"
-#include "engine/engine.h"
+#include "engine/null_walk.h"
 #include "lower/check.h"
 #include "lower/check_ranks.h"
 
@@ -48,14 +47,6 @@ RunSpec spec_of(const Mesh512& mesh) {
                   "device = \"null\"\n",
                   mesh.experts ? kDeepseek : kGpt2, kMicroBatches * mesh.data_parallel, mesh.parallel),
       "512");
-}
-
-void walk(const Program& program) {
-  const auto device = make_null_device();
-  Engine engine(program, *device);
-  const Timeline& train = *find_timeline(program, "train");
-  const BatchArrays nothing(program.batch.size());
-  engine.run(train, std::vector<BatchArrays>(static_cast<size_t>(train.micro_batches), nothing));
 }
 
 TEST(BlockAxesEngine, RanksOf512) {

@@ -7,21 +7,12 @@
 
 #include "base/clock.h"
 #include "compile/compile.h"
-#include "device/null/null_device.h"
-#include "engine/engine.h"
+#include "engine/null_walk.h"
 #include "schedule/catalog.h"
 #include "schedule/simulate.h"
 
 namespace trireme {
 namespace {
-
-void walk(const Program& program) {
-  const auto device = make_null_device();
-  Engine engine(program, *device);
-  const Timeline& train = *find_timeline(program, "train");
-  const BatchArrays nothing(program.batch.size());
-  engine.run(train, std::vector<BatchArrays>(static_cast<size_t>(train.micro_batches), nothing));
-}
 
 // GPT-3 175B's shape (Brown et al. 2020, table 2.1) on 16 x 1024 ranks.
 TEST(PipelineEngine, OneRankOfSixteenThousand) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/linear/linear.h"
+#include "ops/scratch.h"
 
 namespace trireme {
 namespace {
@@ -53,7 +54,7 @@ void RowProduct::run(const void* a, const void* weight, void* c, int64_t rows, s
   }
   const int64_t a_row = tile_.k * size_of(dtype_), c_row = tile_.n * size_of(dtype_);
   std::byte *padded_a = scratch, *padded_c = padded_a + kRowBlock * a_row;
-  std::byte* own = scratch + (kRowBlock * (a_row + c_row) + 63) / 64 * 64;
+  std::byte* own = scratch + scratch_piece(kRowBlock * (a_row + c_row));
   for (int64_t row = 0; row < rows;) {
     const Block& block = block_for(blocks_, rows - row);
     const int64_t n = std::min(block.rows, rows - row);
@@ -87,7 +88,7 @@ void RowGradient::run(const void* dy, const void* x, float* dw, int64_t rows, st
   }
   const int64_t dy_row = spec_.out * size_of(spec_.dtype), x_row = spec_.in * size_of(spec_.dtype);
   std::byte *padded_dy = scratch, *padded_x = padded_dy + kGradientRowBlock * dy_row;
-  std::byte* own = scratch + (kGradientRowBlock * (dy_row + x_row) + 63) / 64 * 64;
+  std::byte* own = scratch + scratch_piece(kGradientRowBlock * (dy_row + x_row));
   for (int64_t row = 0; row < rows;) {
     const Block& block = block_for(blocks_, rows - row);
     const int64_t n = std::min(block.rows, rows - row), missing = block.rows - n;

@@ -3,6 +3,7 @@
 
 #include "ops/experts/experts.h"
 #include "ops/linear/linear.h"
+#include "ops/scratch.h"
 
 namespace trireme {
 
@@ -18,7 +19,7 @@ class Carver {
   explicit Carver(int64_t at) : at_(at) {}
   int64_t take(int64_t bytes) {
     const int64_t at = at_;
-    at_ += (bytes + 63) / 64 * 64;
+    at_ += scratch_piece(bytes);
     return at;
   }
   int64_t used() const { return at_; }

@@ -11,6 +11,7 @@
 #include "ops/head/head.h"
 #include "ops/head/row_loss.h"
 #include "ops/linear/linear.h"
+#include "ops/scratch.h"
 
 namespace trireme {
 namespace {
@@ -19,8 +20,6 @@ RowKernels row_kernels(CpuIsa isa) {
   if (isa >= CpuIsa::avx512) return row_kernels_avx512();
   return isa >= CpuIsa::avx2 ? row_kernels_avx2() : row_kernels_baseline();
 }
-
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct HeadShape {
   int64_t rows = 0, vocab = 0, width = 0;
@@ -78,13 +77,13 @@ class LossHead {
 
   void run(HeadOperands o) const {
     auto* z_terms = reinterpret_cast<float*>(o.scratch);
-    std::byte* free = o.scratch + aligned(shape_.rows * 4);
+    std::byte* free = o.scratch + scratch_piece(shape_.rows * 4);
     o.ids = o.targets;
     if (further_weight_ != 0.0f) {
       auto* ids = reinterpret_cast<int32_t*>(free);
       std::transform(o.targets, o.targets + shape_.rows, ids, target_id);
       o.ids = ids;
-      free += aligned(shape_.rows * 4);
+      free += scratch_piece(shape_.rows * 4);
     }
     std::fill(o.nll, o.nll + shape_.rows, 0.0f);
     std::fill(z_terms, z_terms + shape_.rows, 0.0f);

@@ -6,17 +6,18 @@
 #include "ops/head/head.h"
 #include "ops/head/row_part.h"
 #include "ops/linear/linear.h"
+#include "ops/scratch.h"
 #include "ops/shape_rule.h"
 
 namespace trireme {
 
 int64_t head_logits_bytes(int64_t chunk_rows, int64_t vocab, DType dtype) {
-  return (chunk_rows * vocab * size_of(dtype) + 63) / 64 * 64;
+  return scratch_piece(chunk_rows * vocab * size_of(dtype));
 }
 
 int64_t head_parts_bytes(const HeadLossAttrs& attrs, int64_t chunk_rows) {
   if (attrs.on.ranks == 1 && attrs.padding == 0) return 0;
-  return (attrs.on.ranks * chunk_rows * static_cast<int64_t>(sizeof(HeadRowPart)) + 63) / 64 * 64;
+  return scratch_piece(attrs.on.ranks * chunk_rows * static_cast<int64_t>(sizeof(HeadRowPart)));
 }
 
 int64_t head_chunk_rows(int64_t rows, int64_t vocab, DType dtype) {
@@ -124,17 +125,15 @@ int64_t wire_loss(const OpSig& sig) {
 
 // Scratch: z-loss terms of all rows, a chunk's logits and parts, the products' own.
 
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 int64_t scratch_loss(const OpSig& sig, int threads) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   const DType dtype = sig.inputs[0].dtype;
   const int64_t rows = rows_of(sig), chunk = head_chunk_rows(rows, a.vocab, dtype);
   const int64_t product = std::max(product_scratch_bytes(std::max(a.width, a.vocab), threads),
                                    weight_gradient_scratch_bytes(chunk, a.width, dtype, threads));
-  const int64_t ids = a.further_weight != 0.0 ? aligned(rows * 4) : 0;  // of the targets
-  return aligned(rows * 4) + ids + head_logits_bytes(chunk, a.vocab, dtype) + head_parts_bytes(a, chunk) +
-         product;
+  const int64_t ids = a.further_weight != 0.0 ? scratch_piece(rows * 4) : 0;  // of the targets
+  return scratch_piece(rows * 4) + ids + head_logits_bytes(chunk, a.vocab, dtype) +
+         head_parts_bytes(a, chunk) + product;
 }
 
 int64_t scratch_logits(const OpSig& sig, int threads) {

@@ -5,6 +5,7 @@
 
 #include "ops/folders.h"
 #include "ops/gradient.h"
+#include "ops/scratch.h"
 #include "ops/shape_rule.h"
 
 namespace trireme {
@@ -24,14 +25,14 @@ int64_t weight_gradient_scratch_bytes(int64_t rows, int64_t in, DType dtype, int
 }
 
 int64_t row_product_scratch_bytes(int64_t k, int64_t n, DType dtype, int threads) {
-  return product_scratch_bytes(k, threads) + (kRowBlock * (k + n) * size_of(dtype) + 63) / 64 * 64;
+  return product_scratch_bytes(k, threads) + scratch_piece(kRowBlock * (k + n) * size_of(dtype));
 }
 
 int64_t row_gradient_scratch_bytes(int64_t rows, int64_t out, int64_t in, DType dtype, int threads) {
   const int64_t whole =
       product_scratch_bytes(rows, threads) + packed_count(in, rows, "forward") * size_of(dtype);
   const int64_t blocks = weight_gradient_scratch_bytes(kGradientRowBlock, in, dtype, threads) +
-                         (kGradientRowBlock * (out + in) * size_of(dtype) + 63) / 64 * 64;
+                         scratch_piece(kGradientRowBlock * (out + in) * size_of(dtype));
   return std::max(whole, blocks);
 }
 

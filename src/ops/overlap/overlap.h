@@ -14,6 +14,7 @@
 #pragma once
 #include "ops/linear/linear.h"
 #include "ops/op.h"
+#include "ops/scratch.h"
 
 namespace trireme {
 
@@ -61,8 +62,8 @@ struct ChunkSizes {
   int64_t chunk_rows() const { return rows / chunks; }
   // Scratch behind the product's own: two chunks under way, of what the other ranks send (gather_linear
   // without keep), or of the addends for all ranks (linear_scatter). In bytes, multiples of 64.
-  int64_t arriving_bytes() const { return (chunk_rows() * x_row * (ranks - 1) + 63) / 64 * 64; }
-  int64_t leaving_bytes() const { return (chunk_rows() * y_row * ranks + 63) / 64 * 64; }
+  int64_t arriving_bytes() const { return scratch_piece(chunk_rows() * x_row * (ranks - 1)); }
+  int64_t leaving_bytes() const { return scratch_piece(chunk_rows() * y_row * ranks); }
 };
 
 ChunkSizes gather_linear_sizes(const OpSig& sig);
