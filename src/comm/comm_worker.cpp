@@ -1,7 +1,6 @@
 // A queue between two threads.
 #include "comm/comm_worker.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/clock.h"
@@ -29,9 +28,9 @@ int64_t CommWorker::submit(std::function<void()> work) {
 void CommWorker::wait(int64_t count) {
   std::unique_lock lock(mutex_);
   if (done_ < count && !failure_) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start_s = seconds_now();
     changed_.wait(lock, [&] { return done_ >= count || failure_; });
-    waited_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    waited_s_ += seconds_now() - start_s;
   }
   if (failure_) std::rethrow_exception(failure_);
 }

@@ -16,6 +16,7 @@
 #include "passes/autodiff.h"
 #include "passes/decode.h"
 #include "passes/fuse.h"
+#include "passes/overlap.h"
 #include "passes/pack.h"
 #include "passes/precision.h"
 #include "passes/regather.h"
@@ -44,6 +45,7 @@ struct Derivation {
   TableReads tables = TableReads::master;
   bool cuts = false;  // over the ranks of the block axes
   ShardPlan shard;
+  int64_t tp_chunks = 1;
 };
 
 ParamAxes param_axes(const Mesh& mesh, int32_t rank) {
@@ -62,6 +64,7 @@ void cut_blocks(Derivation& how, const RunSpec& spec, const Program& program) {
                .cp_rank = mesh.cp_index(program.rank),
                .cp_mode = std::string(name_of_value(spec.parallel.cp_mode)),
                .sequence = mesh.tp > 1 && spec.parallel.sequence};
+  how.tp_chunks = spec.parallel.tp_chunks;
 }
 
 // What a graph's parameters are, in the order of its values: those of a block that has it.
@@ -99,6 +102,10 @@ Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec
   }
   pack_weights(code);
   passed(options, "pack", code);
+  if (how.shard.sequence && how.tp_chunks > 1) {
+    overlap_collectives(code, how.tp_chunks);
+    passed(options, "overlap", code);
+  }
   return code;
 }
 

@@ -42,9 +42,10 @@ struct ParallelKeys {
   std::optional<int64_t> virtual_stages;     // per rank; absent: what the schedule's file has, or pp = 1
   As<std::vector<int64_t>> stages{};         // layers of each stage, first to last; empty: by cost
   std::optional<std::string> schedule_file;  // instead of `schedule`; RunSpec::schedule has what is in it
-  As<int64_t> tp{};     // ranks that share every layer's heads, hidden units and vocabulary
-  As<bool> sequence{};  // between those parts of a layer each tp rank has a slice of the rows
-  As<int64_t> cp{};     // ranks that share every sequence
+  As<int64_t> tp{};         // ranks that share every layer's heads, hidden units and vocabulary
+  As<bool> sequence{};      // between those parts of a layer each tp rank has a slice of the rows
+  As<int64_t> tp_chunks{};  // runs of rows in which its collectives go beside products; 1: not so
+  As<int64_t> cp{};         // ranks that share every sequence
   As<ContextMode> cp_mode{};
   As<int64_t> ep{};   // ranks that share the experts: a part of dp_shard x cp
   As<int64_t> etp{};  // ranks of tp that share each expert: 1 or tp

@@ -74,6 +74,15 @@ void block_axis_fields(Parallel& p, Visit&& visit) {
             .only_for = "parallel.tp > 1",
             .applies = may_exceed(p.tp, int64_t{1})},
       true);
+  visit(p.tp_chunks,
+        Field{.key = "tp_chunks",
+              .range = between(1, 1 << 10),
+              .effect = Effect::logistics,
+              .meaning = "each tp rank's tokens go between ranks in so many runs, one while the next or the "
+                         "last is multiplied; 1: all at once, before or after the product",
+              .only_for = "parallel.tp > 1 with parallel.sequence = true",
+              .applies = may_exceed(p.tp, int64_t{1}) && may_be(p.sequence, true)},
+        int64_t{1});
   visit(p.cp,
         Field{.key = "cp",
               .unit = "ranks",

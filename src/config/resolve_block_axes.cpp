@@ -76,6 +76,12 @@ void check_sequence(const RawConfig& raw) {
              "{}), which "
              "parallel.sequence = true cuts; use another batch.micro, or sequence = false",
              rows, *raw.batch.micro, *raw.data.seq_len, cp);
+  const int64_t own = rows / tp;
+  if (own % *raw.parallel.tp_chunks != 0)
+    fail_key(raw, "parallel.tp_chunks",
+             "does not divide the {} tokens that a tp rank has of a micro-batch (batch.micro = {} x "
+             "data.seq_len = {} / cp = {} / tp = {}); use {}",
+             own, *raw.batch.micro, *raw.data.seq_len, cp, tp, divisors_text(own));
 }
 
 void check_experts(RawConfig& raw) {

@@ -74,7 +74,7 @@ const AxisComm* Engine::axis_of(const Op& op) {
           "{} talks on {}, which has no ranks", op.kind, *name);
     if (axes_[a].ranks == nullptr) {
       axis_queues_[a] = std::make_unique<CommWorker>();
-      axes_[a] = {communicators_[static_cast<size_t>(id.index)], axis_queues_[a].get()};
+      axes_[a] = {communicators_[static_cast<size_t>(id.index)], axis_queues_[a].get(), nullptr};
     }
     return &axes_[a];
   }
@@ -141,7 +141,8 @@ void Engine::run_action(const Action& action, size_t index) {
     device_.run(section.kernels[i], {inputs, outputs, scratch, comm});
     if (noted) {
       device_.synchronize();
-      note_axis_call(op, *comm, index, {start, seconds_now()}, comm->ranks->sent_bytes() - sent);
+      note_axis_calls(op, static_cast<size_t>(comm - axes_.data()), index, {start, seconds_now()},
+                      comm->ranks->sent_bytes() - sent);
     }
     if (profile_ == nullptr) continue;
     device_.synchronize();
@@ -151,10 +152,21 @@ void Engine::run_action(const Action& action, size_t index) {
   }
 }
 
-void Engine::note_axis_call(const Op& op, const AxisComm& comm, size_t action, const ActionTime& time,
-                            int64_t sent) {
-  const auto axis = static_cast<BlockAxis>(&comm - axes_.data());
-  axis_calls_.push_back({action, op_def(op.kind).name, axis, time, sent});
+// The op itself is shown by what it sent from its own thread, if anything.
+void Engine::note_axis_calls(const Op& op, size_t axis, size_t action, const ActionTime& time, int64_t sent) {
+  const AxisCall call{action, op_def(op.kind).name, static_cast<BlockAxis>(axis), time, sent};
+  std::vector<QueuedSpan>& queued = queued_[axis];
+  for (const QueuedSpan& span : queued) sent -= span.sent_bytes;
+  if (queued.empty() || sent > 0) {
+    axis_calls_.push_back(call);
+    axis_calls_.back().sent_bytes = sent;
+  }
+  for (const QueuedSpan& span : queued) {
+    axis_calls_.push_back(call);
+    axis_calls_.back().time = {span.start_s, span.end_s};
+    axis_calls_.back().sent_bytes = span.sent_bytes;
+  }
+  queued.clear();
 }
 
 void Engine::load(const Action& action, const BatchArrays& arrays) {
@@ -171,6 +183,7 @@ void Engine::run(const Timeline& timeline, std::span<const BatchArrays> batches)
         timeline.name, timeline.micro_batches, batches.size());
   std::vector<Ticket> tickets(timeline.actions.size());  // of comm and p2p actions
   const bool timed = timing_ == Timing::on;
+  for (size_t a = 0; a < axes_.size(); ++a) axes_[a].spans = timed ? &queued_[a] : nullptr;
   if (timed) times_.assign(timeline.actions.size(), {});
   axis_calls_.clear();
   for (size_t i = 0; i < timeline.actions.size(); ++i) {

@@ -45,7 +45,8 @@ struct ActionTime {
 };
 enum class Timing : uint8_t { off, on };
 
-// An op inside a block that talked to the other ranks of an axis.
+// An op inside a block that talked to the other ranks of an axis. What it handed to the axis's queue are
+// calls of their own, beside its compute.
 struct AxisCall {
   size_t action = 0;  // of the timeline
   std::string_view op;
@@ -120,8 +121,7 @@ class Engine {
   void transfer(const Transfer& transfer, std::string_view what) const;
   void load(const Action& action, const BatchArrays& arrays);
   void run_action(const Action& action, size_t index);
-  void note_axis_call(const Op& op, const AxisComm& comm, size_t action, const ActionTime& time,
-                      int64_t sent);
+  void note_axis_calls(const Op& op, size_t axis, size_t action, const ActionTime& time, int64_t sent);
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
@@ -134,6 +134,7 @@ class Engine {
   std::vector<std::vector<int32_t>> ordinals_;  // by code and value: its place among values of its role
   std::vector<Communicator*> communicators_;    // by CommId
   std::array<AxisComm, kBlockAxes> axes_;       // of ops that communicate
+  std::array<std::vector<QueuedSpan>, kBlockAxes> queued_;  // by the op at hand, with Timing::on
   Profile* profile_ = nullptr;
   Timing timing_ = Timing::off;
   std::vector<ActionTime> times_;

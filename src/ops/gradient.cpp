@@ -8,8 +8,11 @@
 #include "ops/op.h"
 
 namespace trireme {
-
 namespace {
+
+ValueId at(const std::vector<ValueId>& ids, int i) {
+  return static_cast<size_t>(i) < ids.size() ? ids[static_cast<size_t>(i)] : ValueId();
+}
 
 Placement& place_on_tp(Value& value) { return value.placements.axes[static_cast<size_t>(BlockAxis::tp)]; }
 
@@ -57,10 +60,6 @@ ValueId finished_grad(Tape& tape, ValueId value) {
 GradientBuilder::GradientBuilder(Tape& tape, size_t forward_index) : tape_(tape), index_(forward_index) {}
 
 const Op& GradientBuilder::op() const { return tape_.forward[index_]; }
-
-static ValueId at(const std::vector<ValueId>& ids, int i) {
-  return static_cast<size_t>(i) < ids.size() ? ids[static_cast<size_t>(i)] : ValueId();
-}
 
 ValueId GradientBuilder::input(int i) const { return at(op().inputs, i); }
 const TensorType& GradientBuilder::input_type(int i) const {
@@ -120,16 +119,16 @@ bool GradientBuilder::gives_addends(int i) const {
 }
 
 void GradientBuilder::add_input_grad(int i, ValueId grad) {
-  if (!wants_grad(i)) return;
-  std::vector<ValueId>& sums = gives_addends(i) ? tape_.partial_grads : tape_.grads;
-  ValueId& sum = sums[static_cast<size_t>(input(i).index)];
-  sum = sum_grads(tape_, input(i), sum, grad);
+  if (wants_grad(i)) add_grad(gives_addends(i) ? tape_.partial_grads : tape_.grads, input(i), grad);
 }
 
 void GradientBuilder::add_whole_input_grad(int i, ValueId grad) {
-  if (!wants_grad(i)) return;
-  ValueId& sum = tape_.grads[static_cast<size_t>(input(i).index)];
-  sum = sum_grads(tape_, input(i), sum, grad);
+  if (wants_grad(i)) add_grad(tape_.grads, input(i), grad);
+}
+
+void GradientBuilder::add_grad(std::vector<ValueId>& sums, ValueId value, ValueId grad) {
+  ValueId& sum = sums[static_cast<size_t>(value.index)];
+  sum = sum_grads(tape_, value, sum, grad);
 }
 
 std::vector<ValueId> GradientBuilder::emit(const Emit& emit) { return emit_backward(tape_, emit); }

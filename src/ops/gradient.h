@@ -36,8 +36,8 @@ class GradientBuilder {
   const TensorType& input_type(int i) const;  // of an input that is there
   ValueId output(int i) const;                // using one in an emitted op saves it from forward to backward
 
-  // The gradient that arrived at output i; invalid when none does (nobody used it).
-  // Where it came in addends over the ranks of tp, these are summed here.
+  // The gradient that arrived at output i; invalid when none does (nobody used it). Where it came in addends
+  // over the ranks of tp, this emits their sum.
   ValueId output_grad(int i);
 
   // The two apart, for ops that move values between ranks: what arrived at output i as addends over the ranks
@@ -83,6 +83,7 @@ class GradientBuilder {
 
  private:
   bool gives_addends(int i) const;
+  void add_grad(std::vector<ValueId>& sums, ValueId value, ValueId grad);
 
   Tape& tape_;
   size_t index_;

@@ -105,7 +105,7 @@ struct InputFill {
   int64_t limit = 0;  // ids: [0, limit); -1 may occur in targets when `ignore` is set
   bool ignore = false;
   bool further = false;  // ids: -2 - id stands in targets as well (ops/head/head.h)
-  float scale = 1.0f;  // normal, positive: standard deviation
+  float scale = 1.0f;    // normal, positive: standard deviation
 };
 
 // One row of the list that feeds the reference check, finite differences, the cost check and the benchmark.

@@ -1,10 +1,13 @@
 // How a shape rule says no: expect_types(condition, op, rule, inputs) throws std::invalid_argument with the
 // rule and the types that break it.
 #pragma once
+#include <fmt/format.h>
+
 #include <span>
 #include <string_view>
 
 #include "ir/type.h"
+#include "ops/placing.h"
 
 namespace trireme {
 
@@ -15,6 +18,12 @@ namespace trireme {
 inline void expect_types(bool holds, std::string_view op, std::string_view rule,
                          std::span<const TensorType> inputs) {
   if (!holds) refuse_types(op, rule, inputs);
+}
+
+// Of ops that talk to the ranks of an axis.
+inline void expect_axis(std::string_view op, const AxisAttrs& axis, std::span<const TensorType> inputs) {
+  if (axis.ranks < 1 || axis.rank < 0 || axis.rank >= axis.ranks)
+    refuse_types(op, fmt::format("rank = {} of ranks = {}", axis.rank, axis.ranks), inputs);
 }
 
 // Activations and parameters: f32 or bf16.

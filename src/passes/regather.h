@@ -3,9 +3,16 @@
 // all_gather in backward, in front of the first op that reads it, makes the whole again (Korthikanti et al.
 // 2022, "Reducing Activation Recomputation in Large Transformer Models", section 4.2.2).
 //
-//   before: forward x.whole = all_gather(x)      x.whole: saved    backward w.grad =
-//   linear_grad_weight(x.whole, ..) after:  forward x.whole = all_gather(x)      x: saved          backward
-//   x.whole.again = all_gather(x) ...
+//   before:
+//     value x.whole: saved
+//     forward x.whole = all_gather(x)
+//     backward w.grad = linear_grad_weight(x.whole, dy)
+//
+//   after:
+//     value x: saved
+//     forward x.whole = all_gather(x)
+//     backward x.whole.again = all_gather(x)
+//     backward w.grad = linear_grad_weight(x.whole.again, dy)
 #pragma once
 #include "ir/code.h"
 

@@ -3,10 +3,17 @@
 // (ir/param_cut.h), activations by the ops' placement rules (ops/placing.h); where a rule wants a value
 // elsewhere than it lies, a redistribute moves it, once for all who want it there.
 //
-//   before: x: input f32[2,8,16]     h = linear(x, up)  {in=16, out=64}    y = linear(h, down) {in=64,
-//   out=16} after, tp = 2 with sequence:     x: input f32[1,8,16] tp=rows
-//           x.whole = all_gather(x)  h = linear(x.whole, up) {in=16, out=32}   tp=shard(2)
-//           y.sum = linear(h, down) {in=32, out=16}   tp=partial               y = reduce_scatter(y.sum)
+//   before:
+//     value x: input f32[2,8,16]
+//     op h = linear(x, up, _) {in=16, out=64}
+//     op y = linear(h, down, _) {in=64, out=16}
+//
+//   after, on a rank of tp = 2, with sequence:
+//     value x: input f32[1,8,16] tp=rows
+//     op x.tp.whole = all_gather(x)
+//     op h = linear(x.tp.whole, up, _) {in=16, out=32}       h: tp=shard(2)
+//     op y = linear(h, down, _) {in=32, out=16}              y: tp=partial
+//     op y.tp.rows = reduce_scatter(y)
 //
 // Runs before precision; autodiff then turns each redistribute into its adjoint.
 #pragma once

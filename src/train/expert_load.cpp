@@ -11,10 +11,11 @@ namespace {
 
 bool is_router_state(const Param& param) { return param.role == ParamRole::router_state; }
 
-// "layers.12.moe.balance" -> 12
-int64_t layer_of(const Param& param) {
+// "layers.12.moe.balance" -> "12"
+std::string layer_of(const Param& param) {
   constexpr std::string_view kPrefix = "layers.";
-  return param.name.starts_with(kPrefix) ? std::stoll(param.name.substr(kPrefix.size())) : -1;
+  const std::string name = param.name.substr(param.name.starts_with(kPrefix) ? kPrefix.size() : 0);
+  return name.substr(0, name.find('.'));
 }
 
 void judge(ExpertLoad& load) {

@@ -3,6 +3,7 @@
 // have them.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
@@ -11,7 +12,7 @@
 namespace trireme {
 
 struct LayerLoad {
-  int64_t layer = 0;           // its number in the model
+  std::string layer;           // "3", or "mtp" of the layer that predicts a further token
   std::vector<double> chosen;  // by expert: choices, dropped ones included
   int64_t dropped = 0;
 };

@@ -27,8 +27,7 @@ int ranks_per_process(const RunSpec& spec, int processes) {
   if (ranks % processes != 0)
     fail_user(
         "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {} x cp = {} x tp = {}), "
-        "which {} processes "
-        "do not divide: start {}, or set --ranks {}",
+        "which {} processes do not divide: start {}, or set --ranks {}",
         ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, spec.parallel.cp,
         spec.parallel.tp, processes, divisors_text(ranks),
         std::lcm(spec.parallel.pp * block_ranks(spec), processes));

@@ -6,16 +6,21 @@
 #include "base/clock.h"
 
 namespace trireme {
+namespace {
 
-// The load of every layer stands in lines that are shown: it is layers x experts numbers.
-static void add_experts(const ExpertLoad& load, bool by_layer, std::vector<Metric>& metrics) {
+void add_experts(const ExpertLoad& load, std::vector<Metric>& metrics) {
   metrics.push_back({"moe_max_share", load.max_share});
   metrics.push_back({"moe_entropy", load.entropy});
   metrics.push_back({"moe_dropped", load.dropped});
-  if (!by_layer) return;
+}
+
+// layers x experts numbers.
+void add_load_by_layer(const ExpertLoad& load, std::vector<Metric>& metrics) {
   for (const LayerLoad& layer : load.layers)
     metrics.push_back({fmt::format("moe_load.{}", layer.layer), layer.chosen});
 }
+
+}  // namespace
 
 Recorder::Recorder(const RunFolder& folder, const RunSpec& spec, int64_t resumed_step, double flops_per_token,
                    double peak_flops)
@@ -75,7 +80,8 @@ void Recorder::write(const StepResult& result) {
     metrics.push_back({"val_loss", result.eval->loss});
     if (result.eval->bits_per_byte) metrics.push_back({"val_bits_per_byte", *result.eval->bits_per_byte});
   }
-  if (result.experts) add_experts(*result.experts, is_shown(result.step), metrics);
+  if (result.experts) add_experts(*result.experts, metrics);
+  if (result.experts && is_shown(result.step)) add_load_by_layer(*result.experts, metrics);
   metrics_.write(result.step, metrics);
 
   std::vector<Scalar> scalars;

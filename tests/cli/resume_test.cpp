@@ -52,22 +52,21 @@ TEST_P(ResumeTest, PartsAreTheWhole) {
   EXPECT_EQ(tiny.metric("parts", "loss").size(), 12u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, ResumeTest,
-                         testing::Values(Variant{"gpt2_bf16_stream", {}},
-                                         Variant{
-                                             "gpt2_fp32_document",
-                                             {{"precision.compute", "fp32"}, {"data.packing", "document"}}},
-                                         Variant{"llama_bf16_document",
-                                                 {{"model.family", "llama"},
-                                                  {"model.kv_heads", "2"},
-                                                  {"model.qk_norm", "true"},
-                                                  {"data.packing", "document"},
-                                                  {"run.threads", "2"}}},
-                                         Variant{"llama_fp32_stream",
-                                                 {{"model.family", "llama"},
-                                                  {"precision.compute", "fp32"},
-                                                  {"model.tie_embeddings", "true"}}}),
-                         [](const auto& variant) { return std::string(variant.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Variants, ResumeTest,
+    testing::Values(
+        Variant{"gpt2_bf16_stream", {}},
+        Variant{"gpt2_fp32_document", {{"precision.compute", "fp32"}, {"data.packing", "document"}}},
+        Variant{"llama_bf16_document",
+                {{"model.family", "llama"},
+                 {"model.kv_heads", "2"},
+                 {"model.qk_norm", "true"},
+                 {"data.packing", "document"},
+                 {"run.threads", "2"}}},
+        Variant{"llama_fp32_stream",
+                {{"model.family", "llama"}, {"precision.compute", "fp32"}, {"model.tie_embeddings", "true"}}},
+        Variant{"gpt2_bf16_sgd", {{"optimizer.kind", "sgd"}, {"optimizer.momentum", "0.9"}}}),
+    [](const auto& variant) { return std::string(variant.param.name); });
 
 // 300 windows an epoch of 78: resumed inside the second epoch and the third.
 TEST(ResumeAcrossEpochs, KeepsTheOrder) {

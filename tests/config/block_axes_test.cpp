@@ -98,6 +98,18 @@ TEST(BlockAxesKeys, SequenceCutsWholeTokens) {
               HasSubstr("does not divide the 2 tokens of a micro-batch"));
 }
 
+TEST(BlockAxesKeys, ChunksDivideTheTokensOfATensorRank) {
+  const Keys tp = {"parallel.tp=2", "data.seq_len=64", "batch.micro=1"};
+  EXPECT_EQ(with(tp).parallel.tp_chunks, 1);
+  EXPECT_EQ(with(joined(tp, {"parallel.tp_chunks=4"})).parallel.tp_chunks, 4);
+  EXPECT_EQ(error_with(joined(tp, {"parallel.tp_chunks=5"})),
+            "--set: parallel.tp_chunks = 5 does not divide the 32 tokens that a tp rank has of a micro-batch "
+            "(batch.micro = 1 x data.seq_len = 64 / cp = 1 / tp = 2); use 1, 2, 4, 8, 16 or 32");
+  EXPECT_THAT(error_with({"parallel.tp_chunks=2"}), HasSubstr("parallel.tp_chunks"));
+  EXPECT_THAT(error_with(joined(tp, {"parallel.sequence=false", "parallel.tp_chunks=2"})),
+              HasSubstr("parallel.sequence = true"));
+}
+
 TEST(BlockAxesKeys, ContextRanksDivideSequencesIntoTwoChunksEach) {
   for (const char* mode : {"ring", "allgather"}) {
     const Keys in_mode = {fmt::format("parallel.cp_mode={}", mode)};

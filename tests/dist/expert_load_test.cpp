@@ -38,8 +38,8 @@ TEST(ExpertLoads, AreTheWholeStepsUnderEveryLayout) {
   const RunForm form = test::deepseek_form();  // its first layer has no experts
   const ExpertLoad alone = loads_of(form, {}).at(0);
   ASSERT_EQ(alone.layers.size(), 2u);
-  EXPECT_EQ(alone.layers[0].layer, 1);
-  EXPECT_EQ(alone.layers[1].layer, 2);
+  EXPECT_EQ(alone.layers[0].layer, "1");
+  EXPECT_EQ(alone.layers[1].layer, "2");
   for (const LayerLoad& layer : alone.layers) EXPECT_EQ(chosen_in(layer), 2 * kStepTokens);
   EXPECT_EQ(alone.dropped, 0);
   EXPECT_GT(alone.entropy, 0.5);
@@ -57,6 +57,13 @@ TEST(ExpertLoads, AreTheWholeStepsUnderEveryLayout) {
       }
     }
   }
+}
+
+// run_layout evaluates after the last step; what checkpoints then have is that step's.
+TEST(ExpertLoads, EvaluationDoesNotCount) {
+  const test::Trace trace = run_layout(test::mixtral_form(), {}, {0, 2, {}});
+  const std::vector<float>& last = trace.state.at("moment1/layers.1.moe.balance");
+  EXPECT_EQ(std::accumulate(last.begin(), last.end(), 0.0), 2 * kStepTokens);
 }
 
 TEST(ExpertLoads, DroppedChoicesAreCounted) {

@@ -160,9 +160,9 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
 std::string name_of(const Layout& l) {
   return fmt::format(
       "pp {} ({}, {} stages each) x dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}, each {}, "
-      "prefetch {}; tp {} (sequence {}), cp {} ({}), ep {}, etp {}",
+      "prefetch {}; tp {} (sequence {}, chunks {}), cp {} ({}), ep {}, etp {}",
       l.pp, l.schedule, l.virtual_stages, l.replicate, l.shard, l.zero, l.lanes, l.reshard,
-      l.each_micro_batch, l.prefetch, l.tp, l.sequence, l.cp, l.cp_mode, l.ep, l.etp);
+      l.each_micro_batch, l.prefetch, l.tp, l.sequence, l.tp_chunks, l.cp, l.cp_mode, l.ep, l.etp);
 }
 
 RunSpec spec_of(const RunForm& form, const Layout& l) {
@@ -176,6 +176,7 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
   if (l.zero >= 2) styles += fmt::format("reduce_each_micro_batch = {}\n", l.each_micro_batch);
   if (l.zero >= 1) styles += fmt::format("prefetch = {}\n", l.prefetch);
   if (l.tp > 1) styles += fmt::format("tp = {}\nsequence = {}\netp = {}\n", l.tp, l.sequence, l.etp);
+  if (l.tp > 1 && l.sequence) styles += fmt::format("tp_chunks = {}\n", l.tp_chunks);
   if (l.cp > 1) styles += fmt::format("cp = {}\ncp_mode = \"{}\"\n", l.cp, l.cp_mode);
   if (l.ep > 1) styles += fmt::format("ep = {}\n", l.ep);
   const std::string pipeline = l.pp > 1 ? fmt::format("pp = {}\nschedule = \"{}\"\nvirtual_stages = {}\n",

@@ -23,6 +23,7 @@ struct Layout {
   int64_t virtual_stages = 1;
   int64_t tp = 1;
   bool sequence = true;
+  int64_t tp_chunks = 1;
   int64_t cp = 1;
   std::string cp_mode = "ring";
   int64_t ep = 1, etp = 1;

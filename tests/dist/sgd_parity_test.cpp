@@ -28,6 +28,18 @@ TEST(SgdParity, OverEveryAxis) {
   expect_parity(with_sgd(test::llama_form()), layouts);
 }
 
+// An expert's gradient is the sum over the ranks whose tokens came to it, not over those that hold it.
+TEST(SgdParity, WithExperts) {
+  const std::vector<Layout> layouts = {{.shard = 2, .ep = 2},
+                                       {.shard = 4, .zero = 3, .ep = 2},
+                                       {.replicate = 2, .shard = 2, .zero = 2, .ep = 2},
+                                       {.shard = 2, .tp = 2, .ep = 2},
+                                       {.shard = 2, .tp = 2, .ep = 2, .etp = 2},
+                                       {.cp = 2, .ep = 2}};
+  expect_parity(with_sgd(test::mixtral_form()), layouts);
+  expect_parity(with_sgd(test::deepseek_form()), layouts);
+}
+
 // Three steps leave no noise of ten: at lr 1 and without momentum a weight has moved by its gradients' sum.
 TEST(SgdParity, WeightsMoveByTheGradientsThemselves) {
   RunForm form = with_sgd(test::gpt2_form());

@@ -176,7 +176,7 @@ const char* const kHead =
     "  value loss: local f64[2]\n"
     "  value nll: local f32[1,2]\n"
     "  op loss, nll = head_loss(x, e, t) {vocab=64, width=32, z_loss=0.0, softcap=0.0, padding=0, "
-    "axis=\"\", ranks=1, rank=0}\n"
+    "axis=\"\", ranks=1, rank=0, further_weight=0.0}\n"
     "  return loss\n"
     "end\n";
 

@@ -193,7 +193,7 @@ graph head
   value n.tp.whole: local f32[2,4,8]
   op n, r = rmsnorm(x, gain) {eps=1e-05}
   op n.tp.whole = all_gather(n) {axis="tp", ranks=2, rank=1, from="rows", dim=0, batch=2, row_dims=2}
-  op loss, nll = head_loss(n.tp.whole, table, targets) {vocab=5, width=8, z_loss=0.0, softcap=0.0, padding=1, axis="tp", ranks=2, rank=1}
+  op loss, nll = head_loss(n.tp.whole, table, targets) {vocab=5, width=8, z_loss=0.0, softcap=0.0, padding=1, axis="tp", ranks=2, rank=1, further_weight=0.0}
   return loss
 end
 )"));
@@ -212,7 +212,7 @@ graph head
   value loss: local f64[2] cp=partial
   value nll: local f32[2,2] cp=shard(1)
   op n, r = rmsnorm(x, gain) {eps=1e-05}
-  op loss, nll = head_loss(n, table, targets) {vocab=9, width=8, z_loss=0.0, softcap=0.0, padding=0, axis="", ranks=1, rank=0}
+  op loss, nll = head_loss(n, table, targets) {vocab=9, width=8, z_loss=0.0, softcap=0.0, padding=0, axis="", ranks=1, rank=0, further_weight=0.0}
   return loss
 end
 )"));

@@ -112,7 +112,7 @@ inline constexpr const char* kHead = R"(graph head
   value loss: local f64[2]
   value nll: local f32[2,4]
   op n, r = rmsnorm(x, gain) {eps=1e-05}
-  op loss, nll = head_loss(n, table, targets) {vocab=9, width=8, z_loss=0.0, softcap=0.0, padding=0, axis="", ranks=1, rank=0}
+  op loss, nll = head_loss(n, table, targets) {vocab=9, width=8, z_loss=0.0, softcap=0.0, padding=0, axis="", ranks=1, rank=0, further_weight=0.0}
   return loss
 end
 )";

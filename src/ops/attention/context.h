@@ -33,14 +33,6 @@ std::vector<OpEntry> context_attention_ops();
 // The rule of attention, for every axis (placing.cpp).
 Cut place_attention(const PlaceQuery& query);
 
-// Upper bounds of the kernels' scratch.
-int64_t ring_scratch(const OpSig& sig, int threads);
-int64_t ring_grad_scratch(const OpSig& sig, int threads);
-int64_t gather_scratch(const OpSig& sig, int threads);
-int64_t gather_grad_scratch(const OpSig& sig, int threads);
-int64_t ulysses_scratch(const OpSig& sig, int threads);
-int64_t ulysses_grad_scratch(const OpSig& sig, int threads);
-
 // What a ulysses rank runs between its exchanges: plain attention (or its gradient) of one sequence.
 OpSig ulysses_inner(const OpSig& sig);
 

@@ -26,59 +26,38 @@ OpSig ulysses_inner(const OpSig& sig) {
   return inner;
 }
 
-int64_t ring_scratch(const OpSig& sig, int threads) {
-  RingBuffers buffers;
-  return carve_ring(buffers, nullptr, sig, threads);
-}
-int64_t ring_grad_scratch(const OpSig& sig, int threads) {
-  RingBuffers buffers;
-  return carve_ring_grad(buffers, nullptr, sig, threads);
-}
-int64_t gather_scratch(const OpSig& sig, int threads) {
-  GatherBuffers buffers;
-  return carve_gather(buffers, nullptr, sig, threads);
-}
-int64_t gather_grad_scratch(const OpSig& sig, int threads) {
-  GatherBuffers buffers;
-  return carve_gather_grad(buffers, nullptr, sig, threads);
-}
-int64_t ulysses_scratch(const OpSig& sig, int threads) {
-  UlyssesBuffers buffers;
-  return carve_ulysses(buffers, nullptr, sig, threads);
-}
-int64_t ulysses_grad_scratch(const OpSig& sig, int threads) {
-  UlyssesBuffers buffers;
-  return carve_ulysses_grad(buffers, nullptr, sig, threads);
-}
-
 namespace {
+
+// Upper bound of a kernel's scratch.
+template <class Buffers, int64_t (*carve)(Buffers& buffers, void* base, const OpSig& sig, int threads)>
+int64_t scratch_of(const OpSig& sig, int threads) {
+  Buffers buffers;
+  return carve(buffers, nullptr, sig, threads);
+}
 
 ContextAttrs checked(const Attrs& attrs, std::span<const TensorType> inputs, const char* op) {
   const auto a = unpack_attrs<ContextAttrs>(attrs);
-  if (a.at.ranks < 1 || a.at.rank < 0 || a.at.rank >= a.at.ranks)
-    refuse_types(op, fmt::format("rank = {} of ranks = {}", a.at.rank, a.at.ranks), inputs);
+  expect_axis(op, a.at, inputs);
   if ((a.at.ranks > 1) == a.at.axis.empty())
     refuse_types(op, fmt::format("axis = \"{}\" for {} ranks", a.at.axis, a.at.ranks), inputs);
   return a;
 }
 
-void check_chunks(const ContextAttrs& a, std::span<const TensorType> inputs, const char* op) {
+// Of ring and gather, whose types are those of `plain`.
+std::vector<TensorType> infer_zigzag(std::string_view plain, const Attrs& attrs,
+                                     std::span<const TensorType> inputs) {
+  const ContextAttrs a = checked(attrs, inputs, "context attention");
+  std::vector<TensorType> made = op_def(plain).infer(attrs, inputs);
   if (a.at.ranks > 1 && inputs[0].shape[1] % 2 != 0)
-    refuse_types(op, "a rank's rows must be two chunks of one size", inputs);
-}
-
-std::vector<TensorType> infer_blocks(const Attrs& attrs, std::span<const TensorType> inputs) {
-  const ContextAttrs a = checked(attrs, inputs, "context attention");
-  std::vector<TensorType> made = op_def("attention").infer(attrs, inputs);
-  check_chunks(a, inputs, "context attention");
+    refuse_types("context attention", "a rank's rows must be two chunks of one size", inputs);
   return made;
 }
 
-std::vector<TensorType> infer_blocks_grad(const Attrs& attrs, std::span<const TensorType> inputs) {
-  const ContextAttrs a = checked(attrs, inputs, "context attention");
-  std::vector<TensorType> made = op_def("attention_grad").infer(attrs, inputs);
-  check_chunks(a, inputs, "context attention");
-  return made;
+std::vector<TensorType> infer_zigzag_forward(const Attrs& attrs, std::span<const TensorType> inputs) {
+  return infer_zigzag("attention", attrs, inputs);
+}
+std::vector<TensorType> infer_zigzag_grad(const Attrs& attrs, std::span<const TensorType> inputs) {
+  return infer_zigzag("attention_grad", attrs, inputs);
 }
 
 void check_head_slices(const ContextAttrs& a, std::span<const TensorType> inputs) {
@@ -131,8 +110,8 @@ int64_t zigzag_pairs(const OpSig& sig) {
   return pairs;
 }
 
-Cost cost_blocks(const OpSig& sig) { return product_cost(sig, 2, zigzag_pairs(sig)); }
-Cost cost_blocks_grad(const OpSig& sig) { return product_cost(sig, 5, zigzag_pairs(sig)); }
+Cost cost_zigzag(const OpSig& sig) { return product_cost(sig, 2, zigzag_pairs(sig)); }
+Cost cost_zigzag_grad(const OpSig& sig) { return product_cost(sig, 5, zigzag_pairs(sig)); }
 
 Cost cost_heads(const OpSig& sig, int64_t products) {
   const ContextSizes s(sig);
@@ -199,8 +178,8 @@ OpDef forward_def(std::string_view name) {
   return {.name = name,
           .inputs = {{"qkv"}, {"doc_start", OperandDef::Use::optional}},
           .outputs = {{"y"}, {"lse"}},
-          .infer = infer_blocks,
-          .cost = cost_blocks,
+          .infer = infer_zigzag_forward,
+          .cost = cost_zigzag,
           .gradient = gradient_context,
           .reduction = reduction_context,
           .place = place_whole,
@@ -211,8 +190,8 @@ OpDef backward_def(std::string_view name) {
   return {.name = name,
           .inputs = {{"qkv"}, {"y"}, {"lse"}, {"dy"}, {"doc_start", OperandDef::Use::optional}},
           .outputs = {{"dqkv"}},
-          .infer = infer_blocks_grad,
-          .cost = cost_blocks_grad,
+          .infer = infer_zigzag_grad,
+          .cost = cost_zigzag_grad,
           .reduction = reduction_context_grad,
           .place = place_whole};
 }
@@ -228,18 +207,20 @@ OpEntry backward_entry(OpDef def, std::vector<OpCase> (*cases)()) {
 
 std::vector<OpEntry> context_attention_ops() {
   OpDef gather = forward_def("gather_attention"), gather_grad = backward_def("gather_attention_grad");
-  gather.scratch_bytes = gather_scratch;
-  gather_grad.scratch_bytes = gather_grad_scratch, gather_grad.wire_bytes = wire_gather_grad;
+  gather.scratch_bytes = scratch_of<GatherBuffers, carve_gather>;
+  gather_grad.scratch_bytes = scratch_of<GatherBuffers, carve_gather_grad>,
+  gather_grad.wire_bytes = wire_gather_grad;
 
   OpDef ring = forward_def("ring_attention"), ring_grad = backward_def("ring_attention_grad");
-  ring.scratch_bytes = ring_scratch;
-  ring_grad.scratch_bytes = ring_grad_scratch, ring_grad.wire_bytes = wire_ring_grad;
+  ring.scratch_bytes = scratch_of<RingBuffers, carve_ring>;
+  ring_grad.scratch_bytes = scratch_of<RingBuffers, carve_ring_grad>, ring_grad.wire_bytes = wire_ring_grad;
 
   OpDef ulysses = forward_def("ulysses_attention"), ulysses_grad = backward_def("ulysses_attention_grad");
   ulysses.infer = infer_ulysses, ulysses.cost = cost_ulysses;
-  ulysses.scratch_bytes = ulysses_scratch, ulysses.wire_bytes = wire_ulysses;
+  ulysses.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses>, ulysses.wire_bytes = wire_ulysses;
   ulysses_grad.infer = infer_ulysses_grad, ulysses_grad.cost = cost_ulysses_grad;
-  ulysses_grad.scratch_bytes = ulysses_grad_scratch, ulysses_grad.wire_bytes = wire_ulysses_grad;
+  ulysses_grad.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses_grad>,
+  ulysses_grad.wire_bytes = wire_ulysses_grad;
 
   return {
       forward_entry(gather, [] { return context_attention_cases("gather_attention"); }),

@@ -182,23 +182,30 @@ void narrow_rows(const float* sums, int64_t width, T* to) {
   for (int64_t i = 0; i < width; ++i) to[i] = from_float<T>(sums[i]);
 }
 
-// A rank's keys, which lie as [B,T/n,2KD] at `kv`, as pieces of the sequence.
+// Keys and values side by side: rows of 2KD at `kv`, each sequence `length` rows behind the one before. Their
+// sums lie likewise at `dkv`; null in forward.
+template <class T>
+KeyPart<T> key_part(const ContextSizes& s, const RowRange& rows, int64_t length, const T* kv, float* dkv) {
+  const int64_t row = s.kv_row(), half = row / 2;
+  return {.begin = rows.begin,
+          .rows = rows.count,
+          .k = kv,
+          .v = kv + half,
+          .row = row,
+          .sequence = length * row,
+          .dk = dkv,
+          .dv = dkv != nullptr ? dkv + half : nullptr,
+          .sum_sequence = length * row};
+}
+
+// A rank's keys, which lie as [B,T/n,2KD], as pieces of the sequence.
 template <class T>
 std::vector<KeyPart<T>> pieces_of(const ContextSizes& s, int64_t owner, const T* kv, float* dkv) {
   std::vector<KeyPart<T>> pieces;
-  const int64_t row = s.kv_row(), half = row / 2;
   for (const RowRange& rows : context_rows(s.n * s.T, s.n, owner, ContextRows::zigzag)) {
-    pieces.push_back({.begin = rows.begin,
-                      .rows = rows.count,
-                      .k = kv,
-                      .v = kv + half,
-                      .row = row,
-                      .sequence = s.T * row,
-                      .dk = dkv,
-                      .dv = dkv != nullptr ? dkv + half : nullptr,
-                      .sum_sequence = s.T * row});
-    kv += rows.count * row;
-    if (dkv != nullptr) dkv += rows.count * row;
+    pieces.push_back(key_part(s, rows, s.T, kv, dkv));
+    kv += rows.count * s.kv_row();
+    if (dkv != nullptr) dkv += rows.count * s.kv_row();
   }
   return pieces;
 }

@@ -45,10 +45,8 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
     T* kv = reinterpret_cast<T*>(b.kv);
     const T* qkv = o.in<T>(0);
     gather_keys(call, s, o, qkv, kv);
-    const int64_t row = s.kv_row(), T_all = s.n * s.T;
-    const std::vector<KeyPart<T>> all = {
-        {.rows = T_all, .k = kv, .v = kv + row / 2, .row = row, .sequence = T_all * row}};
-    attend_blocks(call, all,
+    const int64_t T_all = s.n * s.T;
+    attend_blocks(call, {key_part<T>(s, {0, T_all}, T_all, kv, nullptr)},
                   {.qkv = qkv,
                    .doc_start = o.in<int32_t>(1),
                    .y = o.out<T>(0),
@@ -88,15 +86,7 @@ CpuKernel backward(const OpSig& sig, const CpuContext& context) {
     gather_keys(call, s, o, o.in<T>(0), kv);
     const int64_t row = s.kv_row(), T_all = s.n * s.T;
     std::fill_n(b.dkv, s.n * s.kv(), 0.0f);
-    const std::vector<KeyPart<T>> all = {{.rows = T_all,
-                                          .k = kv,
-                                          .v = kv + row / 2,
-                                          .row = row,
-                                          .sequence = T_all * row,
-                                          .dk = b.dkv,
-                                          .dv = b.dkv + row / 2,
-                                          .sum_sequence = T_all * row}};
-    differentiate_blocks(call, all,
+    differentiate_blocks(call, {key_part<T>(s, {0, T_all}, T_all, kv, b.dkv)},
                          {.qkv = o.in<T>(0),
                           .y = o.in<T>(1),
                           .dy = o.in<T>(3),

@@ -12,21 +12,29 @@
 namespace trireme {
 namespace {
 
+// The rank's slices of whole sequences, on their way to and from the other ranks.
 class Exchange {
  public:
   Exchange(const ContextSizes& s, const Operands& o, int threads) : s_(s), comm_(o.comm), threads_(threads) {}
 
-  // doc_start of whole sequences, for `docs`; `by_rank` is scratch. Returns null where there is none.
-  const int32_t* documents(const int32_t* own, int32_t* by_rank, int32_t* docs) {
-    if (own == nullptr || s_.n == 1) return own;
-    comm_->ranks->all_gather(own, by_rank, s_.B * s_.T * 4, "documents of ulysses_attention");
+  // Gathers doc_start of whole sequences, where there is one.
+  void gather_documents(void* own, const UlyssesBuffers& b) {
+    documents_ = static_cast<int32_t*>(own);
+    if (own == nullptr || s_.n == 1) return;
+    comm_->ranks->all_gather(own, b.docs_by_rank, s_.B * s_.T * size_of(DType::i32),
+                             "documents of ulysses_attention");
     for (int64_t rank = 0; rank < s_.n; ++rank)
-      for (int64_t b = 0; b < s_.B; ++b)
-        std::copy_n(by_rank + (rank * s_.B + b) * s_.T, s_.T, docs + (b * s_.n + rank) * s_.T);
-    return docs;
+      for (int64_t i = 0; i < s_.B; ++i)
+        std::copy_n(b.docs_by_rank + (rank * s_.B + i) * s_.T, s_.T, b.docs + (i * s_.n + rank) * s_.T);
+    documents_ = b.docs;
+  }
+  // Of sequence i; null where there is none.
+  int32_t* documents(int64_t i) const {
+    return documents_ != nullptr ? documents_ + i * s_.n * s_.T : nullptr;
   }
 
-  // Begins: sequence b's `bytes`, parts by destination at `from`, by source at `to`.
+  // Begins: a sequence's `bytes`, parts by destination at `from`, by source at `to`. Returns what wait()
+  // takes.
   int64_t begin(const std::byte* from, std::byte* to, int64_t bytes) {
     if (s_.n == 1) {
       std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -69,6 +77,7 @@ class Exchange {
   }
 
   ContextSizes s_;
+  int32_t* documents_ = nullptr;  // [B,T]
   const AxisComm* comm_;
   int threads_;
 };
@@ -95,7 +104,7 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
     UlyssesBuffers b;
     carve_ulysses(b, o.scratch, sig, threads);
     Exchange exchange(s, o, threads);
-    const int32_t* docs = exchange.documents(o.in<int32_t>(1), b.docs_by_rank, b.docs);
+    exchange.gather_documents(o.inputs[1], b);
     std::vector<int64_t> there, back;
     for (int64_t i = 0; i < s.B; ++i) {
       std::byte* parts = b.parts + i * bytes.qkv_all;
@@ -105,8 +114,7 @@ CpuKernel forward(const OpSig& sig, const CpuContext& context) {
     for (int64_t i = 0; i < s.B; ++i) {
       exchange.wait(there[static_cast<size_t>(i)]);
       std::byte* y = b.y + i * bytes.y_all;
-      const int32_t* documents = docs != nullptr ? docs + i * s.n * s.T : nullptr;
-      void* const in[] = {b.qkv + i * bytes.qkv_all, const_cast<int32_t*>(documents)};
+      void* const in[] = {b.qkv + i * bytes.qkv_all, exchange.documents(i)};
       void* const out[] = {y, bytes_at(o.outputs[1], i * lse_bytes)};
       attend({in, out, b.inner});
       back.push_back(exchange.begin(y, b.parts + i * bytes.y_all, bytes.y_all));
@@ -128,7 +136,7 @@ CpuKernel backward(const OpSig& sig, const CpuContext& context) {
     UlyssesBuffers b;
     carve_ulysses_grad(b, o.scratch, sig, threads);
     Exchange exchange(s, o, threads);
-    const int32_t* docs = exchange.documents(o.in<int32_t>(4), b.docs_by_rank, b.docs);
+    exchange.gather_documents(o.inputs[4], b);
     std::vector<int64_t> there, back;
     for (int64_t i = 0; i < s.B; ++i) {
       const int64_t qkv = i * bytes.qkv_all, y = i * bytes.y_all;
@@ -142,9 +150,8 @@ CpuKernel backward(const OpSig& sig, const CpuContext& context) {
     for (int64_t i = 0; i < s.B; ++i) {
       exchange.wait(there[static_cast<size_t>(i)]);
       const int64_t qkv = i * bytes.qkv_all, y = i * bytes.y_all;
-      const int32_t* documents = docs != nullptr ? docs + i * s.n * s.T : nullptr;
       void* const in[] = {b.qkv + qkv, b.y + y, bytes_at(o.inputs[2], i * lse_bytes), b.dy + y,
-                          const_cast<int32_t*>(documents)};
+                          exchange.documents(i)};
       void* const out[] = {b.dqkv + qkv};
       differentiate({in, out, b.inner});
       back.push_back(exchange.begin(b.dqkv + qkv, b.parts + qkv, bytes.qkv_all));

@@ -12,12 +12,15 @@ namespace {
 
 constexpr int32_t kRowDim = 1, kHeadsOfQkv = 2, kHeadsOfLse = 1, kRowsOfLse = 2;
 
+void require_heads_divide(const PlaceQuery& query, const AttentionAttrs& a, const char* op) {
+  if (a.heads % query.ranks != 0 || a.kv_heads % query.ranks != 0)
+    throw std::invalid_argument(fmt::format("{}: {} ranks of {} must divide heads = {} and kv_heads = {}", op,
+                                            query.ranks, name_of(query.axis), a.heads, a.kv_heads));
+}
+
 Cut cut_heads(const PlaceQuery& query) {
   auto a = unpack_attrs<AttentionAttrs>(query.op.attrs);
-  if (a.heads % query.ranks != 0 || a.kv_heads % query.ranks != 0)
-    throw std::invalid_argument(
-        fmt::format("attention: {} ranks of {} must divide heads = {} and kv_heads = {}", query.ranks,
-                    name_of(query.axis), a.heads, a.kv_heads));
+  require_heads_divide(query, a, "attention");
   a.heads /= query.ranks, a.kv_heads /= query.ranks;
   return {{shard_of(kHeadsOfQkv), kReplicate},
           {shard_of(kHeadsOfQkv), shard_of(kHeadsOfLse)},
@@ -31,10 +34,7 @@ Cut cut_rows(const PlaceQuery& query) {
   const int64_t whole = query.inputs[0].shape[1] * query.ranks;
   (void)context_rows(whole, query.ranks, query.rank, rows);  // throws where they do not divide
   const bool by_heads = rows == ContextRows::contiguous;
-  if (by_heads && (a.heads % query.ranks != 0 || a.kv_heads % query.ranks != 0))
-    throw std::invalid_argument(
-        fmt::format("ulysses_attention: {} ranks of {} must divide heads = {} and kv_heads = {}", query.ranks,
-                    name_of(query.axis), a.heads, a.kv_heads));
+  if (by_heads) require_heads_divide(query, a, "ulysses_attention");
   const char* kind = by_heads                       ? "ulysses_attention"
                      : query.cp_mode == "allgather" ? "gather_attention"
                                                     : "ring_attention";

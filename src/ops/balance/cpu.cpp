@@ -4,12 +4,13 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/parallel.h"
 #include "ops/balance/balance.h"
+#include "ops/router/router.h"
 
 namespace trireme {
 namespace {
 
 void token_gradient(int64_t experts, float by, const float* counts, const float* scores, float* dscores) {
-  float sum = 1e-20f, mean = 0.0f;
+  float sum = kLeastSum, mean = 0.0f;
   for (int64_t e = 0; e < experts; ++e) {
     sum += scores[e];
     mean += by * counts[e] * scores[e];

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/balance/balance.h"
+#include "ops/router/router.h"
 
 namespace trireme {
 
@@ -21,7 +22,7 @@ void reference_balance_grad(const OpSig& sig, const Operands& operands) {
   auto* dscores = operands.out<float>(0);
   for (int64_t t = 0; t < shape[0] * shape[1]; ++t, scores += E, dscores += E) {
     const float* n = counts + (sets > 1 ? t / shape[1] * E : 0);
-    float sum = 1e-20f, mean = 0.0f;
+    float sum = kLeastSum, mean = 0.0f;
     for (int64_t e = 0; e < E; ++e) sum += scores[e];
     for (int64_t e = 0; e < E; ++e) mean += by * n[e] * scores[e] / sum;
     for (int64_t e = 0; e < E; ++e) dscores[e] = (by * n[e] - mean) / sum;

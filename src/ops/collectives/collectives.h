@@ -7,9 +7,9 @@
 //   all_reduce(x)          addends -> their sum, on every rank; may be in place
 //
 // A slice is one of `ranks` equal parts, in rank order:
-//   "rows"   of the rows, which the first row_dims dims count: [B,T,C] becomes [1,B*T/ranks,C] with row_dims
-//   2,
-//            [N,C] becomes [N/ranks,C] with row_dims 1
+//   "rows"   of the rows, which the first row_dims dims count:
+//            row_dims 2: [B,T,C] becomes [1,B*T/ranks,C]
+//            row_dims 1: [N,C] becomes [N/ranks,C]
 //   "shard"  of dim `dim`
 // What does not divide is refused by the shape rules. Sums: f32, f64, or bf16, which is summed in f32 and
 // rounded once, in the order of comm/sum_tree.h. The rest moves any dtype.

@@ -4,20 +4,11 @@
 
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/parallel_copy.h"
 #include "ops/collectives/collectives.h"
 
 namespace trireme {
 namespace {
-
-constexpr int64_t kGrainBytes = 65536;
-
-void copy(int threads, const std::byte* from, std::byte* to, int64_t bytes) {
-  if (from == to) return;
-  parallel_for(threads, bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-  });
-}
 
 // Pieces of a slice: `piece` bytes each, at `piece * i` in the slice and at `stride * i` in the whole.
 struct Strided {
@@ -25,7 +16,7 @@ struct Strided {
 
   Strided(const Slicing& slicing, int64_t ranks, DType dtype)
       : pieces(slicing.outer), piece(slicing.inner * size_of(dtype)), stride(piece * ranks) {}
-  int64_t grain() const { return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, piece)); }
+  int64_t grain() const { return std::max<int64_t>(1, kCopyGrainBytes / std::max<int64_t>(1, piece)); }
 };
 
 // Out of the whole (where it has the slice's first piece) into a slice, and back.
@@ -44,7 +35,7 @@ void put(int threads, const Strided& s, const std::byte* slice, std::byte* whole
 
 CpuKernel copy_kernel(const OpSig& sig, const CpuContext& context) {
   return [bytes = bytes_of(sig.inputs[0]), threads = context.threads](const Operands& operands) {
-    copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
+    parallel_copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
   };
 }
 
@@ -75,7 +66,7 @@ CpuKernel prepare_slice(const OpSig& sig, const CpuContext& context) {
   return [strided, rank = a.on.rank, threads = context.threads](const Operands& operands) {
     const auto* first = operands.in<std::byte>(0) + rank * strided.piece;
     if (strided.pieces == 1)
-      copy(threads, first, operands.out<std::byte>(0), strided.piece);
+      parallel_copy(threads, first, operands.out<std::byte>(0), strided.piece);
     else
       take(threads, strided, first, operands.out<std::byte>(0));
   };
@@ -103,7 +94,7 @@ CpuKernel prepare_all_reduce(const OpSig& sig, const CpuContext& context) {
   const DType dtype = sig.inputs[0].dtype;
   return [dtype, alone = on.ranks == 1, n = count(sig.inputs[0].shape), bytes = bytes_of(sig.inputs[0]),
           threads = context.threads, what = work_name(sig, on)](const Operands& operands) {
-    copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
+    parallel_copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
     if (!alone) operands.comm->ranks->all_reduce(operands.outputs[0], n, dtype, what);
   };
 }

@@ -31,10 +31,6 @@ using Types = std::span<const TensorType>;
 
 // Shape rules
 
-void expect_axis(std::string_view op, const AxisAttrs& on, Types in) {
-  expect_types(on.ranks >= 1 && on.rank >= 0 && on.rank < on.ranks, op, "rank must be one of ranks", in);
-}
-
 // Of a cut along rows or a dim of a tensor with `dims` dims.
 void expect_cut(std::string_view op, const std::string& cut, int64_t dim, int64_t row_dims, Types in) {
   const auto dims = static_cast<int64_t>(in[0].shape.size());
@@ -43,6 +39,11 @@ void expect_cut(std::string_view op, const std::string& cut, int64_t dim, int64_
                  "row_dims must be 1 or 2, and x have as many dims", in);
   else
     expect_types(cut == "shard" && dim >= 0 && dim < dims, op, "a slice is of rows or of a dim of x", in);
+}
+
+// Where the whole is cut into slices; of two row dims, behind the fold to [1,B*T,..].
+size_t cut_dim(const std::string& cut, int64_t dim, int64_t row_dims) {
+  return static_cast<size_t>(cut == "rows" ? row_dims - 1 : dim);
 }
 
 void expect_summable(std::string_view op, Types in) {
@@ -54,7 +55,7 @@ TensorType slice_of(std::string_view op, const SliceAttrs& a, Types in) {
   expect_cut(op, a.to, a.dim, a.row_dims, in);
   TensorType slice = in[0];
   Shape& shape = slice.shape;
-  const size_t dim = a.to == "rows" ? static_cast<size_t>(a.row_dims - 1) : static_cast<size_t>(a.dim);
+  const size_t dim = cut_dim(a.to, a.dim, a.row_dims);
   if (a.to == "rows" && a.row_dims == 2) {
     shape[1] *= shape[0];
     shape[0] = 1;
@@ -69,8 +70,7 @@ std::vector<TensorType> infer_gather(const Attrs& attrs, Types in) {
   expect_axis("all_gather", a.on, in);
   expect_cut("all_gather", a.from, a.dim, a.row_dims, in);
   TensorType whole = in[0];
-  const size_t dim = a.from == "rows" ? static_cast<size_t>(a.row_dims - 1) : static_cast<size_t>(a.dim);
-  whole.shape[dim] *= a.on.ranks;
+  whole.shape[cut_dim(a.from, a.dim, a.row_dims)] *= a.on.ranks;
   if (a.from == "rows" && a.row_dims == 2) {
     expect_types(whole.shape[0] == 1 && a.batch > 0 && whole.shape[1] % a.batch == 0, "all_gather",
                  "rows are [1,N,..], and batch divides all of them", in);

@@ -22,47 +22,46 @@ GateKernels pick_gate_kernels(DType dtype, CpuIsa isa) {
 
 namespace {
 
+using In = ExpertsIn;
+using Out = ExpertsOut;
+
 class Forward {
  public:
   Forward(const OpSig& sig, const CpuContext& context)
-      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0])),
+      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::x])),
         space_(experts_space(s_, context.threads)),
         threads_(context.threads),
         kernels_(pick_gate_kernels(s_.dtype, context.isa)),
-        gate_up_bytes_(bytes_of(sig.inputs[3]) / s_.owned),
-        down_bytes_(bytes_of(sig.inputs[4]) / s_.owned),
-        gate_up_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[3]), s_.room,
-                 context),
-        down_({s_.width, s_.ffn, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[4]), s_.room, context),
+        gate_up_bytes_(bytes_of(sig.inputs[In::gate_up]) / s_.owned),
+        down_bytes_(bytes_of(sig.inputs[In::down]) / s_.owned),
+        gate_up_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::gate_up]),
+                 s_.room, context),
+        down_({s_.width, s_.ffn, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::down]), s_.room,
+              context),
         rounds_(s_),
         exchange_(s_, rounds_),
         rows_of_expert_(static_cast<size_t>(s_.owned)) {}
   Forward(const Forward&) = delete;  // the exchange points at the rest
 
   void run(const Operands& o) {
-    auto* plan = o.out<int32_t>(3);
-    const Slots slots{at<int32_t>(o, space_.slot_of_choice), at<int32_t>(o, space_.choice_of_slot),
-                      at<int32_t>(o, space_.starts)};
-    sort_choices(s_, o.in<int32_t>(1), slots, plan + s_.rank * s_.experts);
+    auto* plan = o.out<int32_t>(Out::plan);
+    const Slots slots{scratch_at<int32_t>(o, space_.slot_of_choice),
+                      scratch_at<int32_t>(o, space_.choice_of_slot), scratch_at<int32_t>(o, space_.starts)};
+    sort_choices(s_, o.in<int32_t>(In::ids), slots, plan + s_.rank * s_.experts);
     if (s_.ranks == 1)
       run_alone(o, slots, plan);
     else
       run_together(o, slots, plan);
-    combine(o, slots);
+    sum_choices(s_, space_, kernels_, o, o.out<std::byte>(Out::y), threads_);
   }
 
  private:
-  template <class T>
-  static T* at(const Operands& o, int64_t offset) {
-    return reinterpret_cast<T*>(o.scratch + offset);
-  }
-
   void run_alone(const Operands& o, const Slots& slots, const int32_t* counts) {
     std::copy(counts, counts + s_.owned, rows_of_expert_.begin());
-    const RoundRows rows{.from = o.in<std::byte>(0),
+    const RoundRows rows{.from = o.in<std::byte>(In::x),
                          .source = slots.choice_of_slot,
                          .divisor = s_.top_k,
-                         .weights = o.in<float>(2),
+                         .weights = o.in<float>(In::weights),
                          .weight_source = slots.choice_of_slot};
     run_round(o, rows, 0);
   }
@@ -71,13 +70,15 @@ class Forward {
     Communicator& ranks = *o.comm->ranks;
     exchange_.share_counts(ranks, plan);
     rounds_.set_plan(plan);
-    auto *rows_out = at<std::byte>(o, space_.slots), *arrived = at<std::byte>(o, space_.arrived);
-    auto *weights_out = at<float>(o, space_.slot_weights), *weights = at<float>(o, space_.arrived_weights);
-    auto* source = at<int32_t>(o, space_.source);
+    auto *rows_out = scratch_at<std::byte>(o, space_.slots),
+         *arrived = scratch_at<std::byte>(o, space_.arrived);
+    auto *weights_out = scratch_at<float>(o, space_.slot_weights),
+         *weights = scratch_at<float>(o, space_.arrived_weights);
+    auto* source = scratch_at<int32_t>(o, space_.source);
     const int64_t mine = rounds_.first_slot(s_.rank, s_.ranks);
-    gather_rows({o.in<std::byte>(0), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()}, rows_out,
+    gather_rows({o.in<std::byte>(In::x), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()}, rows_out,
                 threads_);
-    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(2)[slots.choice_of_slot[i]];
+    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(In::weights)[slots.choice_of_slot[i]];
     for (int64_t round = 0; round < rounds_.count(); ++round) {
       exchange_.send(ranks, round, rows_out, arrived, s_.row_bytes(), "rows to experts");
       exchange_.send(ranks, round, weights_out, weights, 4, "weights to experts");
@@ -90,20 +91,24 @@ class Forward {
   // Leaves outputs in the slots, or, with several ranks, where their rows arrived.
   void run_round(const Operands& o, const RoundRows& in, int64_t round) {
     for_each_block(rows_of_expert_.data(), s_.owned, [&](const RowBlock& block) {
-      std::byte* rows = s_.ranks > 1 && round == 0 ? o.out<std::byte>(1) + block.first * s_.row_bytes()
-                                                   : at<std::byte>(o, space_.rows);
-      std::byte* hidden = round == 0 ? o.out<std::byte>(2) + block.first * 2 * s_.gated_bytes()
-                                     : at<std::byte>(o, space_.hidden);
-      std::byte *gated = at<std::byte>(o, space_.gated), *product = at<std::byte>(o, space_.product);
-      std::byte* outputs = s_.ranks == 1 ? at<std::byte>(o, space_.slots) + block.first * s_.row_bytes()
-                                         : at<std::byte>(o, space_.outputs);
+      std::byte* rows = s_.ranks > 1 && round == 0
+                            ? o.out<std::byte>(Out::rows) + block.first * s_.row_bytes()
+                            : scratch_at<std::byte>(o, space_.rows);
+      std::byte* hidden = round == 0 ? o.out<std::byte>(Out::hidden) + block.first * 2 * s_.gated_bytes()
+                                     : scratch_at<std::byte>(o, space_.hidden);
+      std::byte *gated = scratch_at<std::byte>(o, space_.gated),
+                *product = scratch_at<std::byte>(o, space_.product);
+      std::byte* outputs = s_.ranks == 1
+                               ? scratch_at<std::byte>(o, space_.slots) + block.first * s_.row_bytes()
+                               : scratch_at<std::byte>(o, space_.outputs);
       gather_rows({in.from, in.source + block.first, in.divisor, block.rows, s_.row_bytes()}, rows, threads_);
-      gate_up_.run(rows, o.in<std::byte>(3) + block.expert * gate_up_bytes_, hidden, block.rows, product);
+      gate_up_.run(rows, o.in<std::byte>(In::gate_up) + block.expert * gate_up_bytes_, hidden, block.rows,
+                   product);
       gate(in, block, hidden, gated);
-      down_.run(gated, o.in<std::byte>(4) + block.expert * down_bytes_, outputs, block.rows, product);
+      down_.run(gated, o.in<std::byte>(In::down) + block.expert * down_bytes_, outputs, block.rows, product);
       if (s_.ranks > 1)
         scatter_rows(outputs, in.source + block.first, block.rows, s_.row_bytes(),
-                     at<std::byte>(o, space_.arrived), threads_);
+                     scratch_at<std::byte>(o, space_.arrived), threads_);
     });
   }
 
@@ -115,14 +120,6 @@ class Forward {
     });
   }
 
-  void combine(const Operands& o, const Slots& slots) const {
-    parallel_for(threads_, s_.tokens, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t)
-        kernels_.combine(at<std::byte>(o, space_.slots), slots.slot_of_choice + t * s_.top_k, s_.top_k,
-                         o.out<std::byte>(0) + t * s_.row_bytes(), s_.width);
-    });
-  }
-
   ExpertsSizes s_;
   ExpertsSpace space_;
   int threads_;
@@ -130,7 +127,7 @@ class Forward {
   int64_t gate_up_bytes_, down_bytes_;  // of one expert
   RowProduct gate_up_, down_;
   Rounds rounds_;
-  Exchange exchange_;
+  RowExchange exchange_;
   std::vector<int64_t> rows_of_expert_;
 };
 

@@ -5,47 +5,46 @@
 
 namespace trireme {
 
-void Exchange::share_counts(Communicator& ranks, int32_t* plan) const {
+void RowExchange::share_counts(Communicator& ranks, int32_t* plan) const {
   ranks.all_gather(plan + s_.rank * s_.experts, plan, s_.experts * 4, "rows per expert");
 }
 
-void Exchange::send(Communicator& ranks, int64_t round, const void* slots, void* arrived, int64_t bytes,
-                    std::string_view what) {
-  const auto* from = static_cast<const std::byte*>(slots);
-  auto* to = static_cast<std::byte*>(arrived);
+// part_of(peer): what goes to this peer, and what comes from it.
+template <class PartOf>
+void RowExchange::move(Communicator& ranks, const void* from, void* to, int64_t bytes, std::string_view what,
+                       const PartOf& part_of) {
+  const auto* source = static_cast<const std::byte*>(from);
+  auto* target = static_cast<std::byte*>(to);
   sends_.clear();
   recvs_.clear();
   for (int64_t peer = 0; peer < s_.ranks; ++peer) {
-    const Window out = rounds_.window(s_.rank, peer, round), in = rounds_.window(peer, s_.rank, round);
-    const std::byte* rows = from + (rounds_.first_slot(s_.rank, peer) + out.first) * bytes;
+    const Part part = part_of(peer);
+    const std::byte* out = source + part.from * bytes;
+    std::byte* in = target + part.to * bytes;
     if (peer == s_.rank) {
-      std::memcpy(to + in.arrival * bytes, rows, static_cast<size_t>(in.rows * bytes));
+      std::memcpy(in, out, static_cast<size_t>(part.to_rows * bytes));
       continue;
     }
-    if (out.rows > 0) sends_.push_back({rows, out.rows * bytes, static_cast<int>(peer)});
-    if (in.rows > 0) recvs_.push_back({to + in.arrival * bytes, in.rows * bytes, static_cast<int>(peer)});
+    if (part.from_rows > 0) sends_.push_back({out, part.from_rows * bytes, static_cast<int>(peer)});
+    if (part.to_rows > 0) recvs_.push_back({in, part.to_rows * bytes, static_cast<int>(peer)});
   }
   ranks.exchange(sends_, recvs_, what);
 }
 
-void Exchange::send_back(Communicator& ranks, int64_t round, const void* arrived, void* slots, int64_t bytes,
-                         std::string_view what) {
-  const auto* from = static_cast<const std::byte*>(arrived);
-  auto* to = static_cast<std::byte*>(slots);
-  sends_.clear();
-  recvs_.clear();
-  for (int64_t peer = 0; peer < s_.ranks; ++peer) {
+void RowExchange::send(Communicator& ranks, int64_t round, const void* slots, void* arrived, int64_t bytes,
+                       std::string_view what) {
+  move(ranks, slots, arrived, bytes, what, [&](int64_t peer) {
     const Window mine = rounds_.window(s_.rank, peer, round), theirs = rounds_.window(peer, s_.rank, round);
-    std::byte* rows = to + (rounds_.first_slot(s_.rank, peer) + mine.first) * bytes;
-    if (peer == s_.rank) {
-      std::memcpy(rows, from + theirs.arrival * bytes, static_cast<size_t>(theirs.rows * bytes));
-      continue;
-    }
-    if (theirs.rows > 0)
-      sends_.push_back({from + theirs.arrival * bytes, theirs.rows * bytes, static_cast<int>(peer)});
-    if (mine.rows > 0) recvs_.push_back({rows, mine.rows * bytes, static_cast<int>(peer)});
-  }
-  ranks.exchange(sends_, recvs_, what);
+    return Part{rounds_.first_slot(s_.rank, peer) + mine.first, mine.rows, theirs.arrival, theirs.rows};
+  });
+}
+
+void RowExchange::send_back(Communicator& ranks, int64_t round, const void* arrived, void* slots,
+                            int64_t bytes, std::string_view what) {
+  move(ranks, arrived, slots, bytes, what, [&](int64_t peer) {
+    const Window mine = rounds_.window(s_.rank, peer, round), theirs = rounds_.window(peer, s_.rank, round);
+    return Part{theirs.arrival, theirs.rows, rounds_.first_slot(s_.rank, peer) + mine.first, mine.rows};
+  });
 }
 
 }  // namespace trireme

@@ -8,9 +8,9 @@
 
 namespace trireme {
 
-class Exchange {
+class RowExchange {
  public:
-  Exchange(const ExpertsSizes& sizes, const Rounds& rounds) : s_(sizes), rounds_(rounds) {}
+  RowExchange(const ExpertsSizes& sizes, const Rounds& rounds) : s_(sizes), rounds_(rounds) {}
 
   // Every rank's counts[E], of which this one's lie in place, to every rank.
   void share_counts(Communicator& ranks, int32_t* plan) const;
@@ -22,6 +22,15 @@ class Exchange {
                  std::string_view what);
 
  private:
+  // Rows that lie side by side, out of `from` and into `to`.
+  struct Part {
+    int64_t from = 0, from_rows = 0;
+    int64_t to = 0, to_rows = 0;
+  };
+  template <class PartOf>
+  void move(Communicator& ranks, const void* from, void* to, int64_t bytes, std::string_view what,
+            const PartOf& part_of);
+
   const ExpertsSizes& s_;
   const Rounds& rounds_;
   std::vector<Send> sends_;

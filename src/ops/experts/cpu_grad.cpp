@@ -13,21 +13,22 @@
 namespace trireme {
 namespace {
 
-enum Input { kDy, kIds, kWeights, kRows, kHidden, kGateUp, kDown, kX, kPlan, kGateUpForward };
+using In = ExpertsGradIn;
+using Out = ExpertsGradOut;
 
 class Backward {
  public:
   Backward(const OpSig& sig, const CpuContext& context)
-      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[kDy])),
+      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::dy])),
         space_(experts_grad_space(s_, context.threads)),
         threads_(context.threads),
         kernels_(pick_gate_kernels(s_.dtype, context.isa)),
-        gate_up_bytes_(bytes_of(sig.inputs[kGateUp]) / s_.owned),
-        down_bytes_(bytes_of(sig.inputs[kDown]) / s_.owned),
-        to_rows_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::input_grad}, is_packed(sig.inputs[kGateUp]),
+        gate_up_bytes_(bytes_of(sig.inputs[In::gate_up]) / s_.owned),
+        down_bytes_(bytes_of(sig.inputs[In::down]) / s_.owned),
+        to_rows_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::input_grad}, is_packed(sig.inputs[In::gate_up]),
                  s_.room, context),
-        to_gated_({s_.width, s_.ffn, s_.dtype, WeightUse::input_grad}, is_packed(sig.inputs[kDown]), s_.room,
-                  context),
+        to_gated_({s_.width, s_.ffn, s_.dtype, WeightUse::input_grad}, is_packed(sig.inputs[In::down]),
+                  s_.room, context),
         dgate_up_({block_rows(), 2 * s_.ffn, s_.width, s_.dtype}, context),
         ddown_({block_rows(), s_.width, s_.ffn, s_.dtype}, context),
         rounds_(s_),
@@ -35,30 +36,25 @@ class Backward {
         rows_of_expert_(static_cast<size_t>(s_.owned)),
         counts_(static_cast<size_t>(s_.experts)) {
     if (!s_.rounds) return;
-    gate_up_forward_bytes_ = bytes_of(sig.inputs[kGateUpForward]) / s_.owned;
+    gate_up_forward_bytes_ = bytes_of(sig.inputs[In::gate_up_forward]) / s_.owned;
     gate_up_.emplace(WeightSpec{2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward},
-                     is_packed(sig.inputs[kGateUpForward]), s_.room, context);
+                     is_packed(sig.inputs[In::gate_up_forward]), s_.room, context);
   }
   Backward(const Backward&) = delete;  // the exchange points at the rest
 
   void run(const Operands& o) {
-    const Slots slots{at<int32_t>(o, space_.slot_of_choice), at<int32_t>(o, space_.choice_of_slot),
-                      at<int32_t>(o, space_.starts)};
-    sort_choices(s_, o.in<int32_t>(kIds), slots, counts_.data());
-    std::fill_n(o.out<float>(1), s_.choices(), 0.0f);
+    const Slots slots{scratch_at<int32_t>(o, space_.slot_of_choice),
+                      scratch_at<int32_t>(o, space_.choice_of_slot), scratch_at<int32_t>(o, space_.starts)};
+    sort_choices(s_, o.in<int32_t>(In::ids), slots, counts_.data());
+    std::fill_n(o.out<float>(Out::dweights), s_.choices(), 0.0f);
     if (s_.ranks == 1)
       run_alone(o, slots);
     else
       run_together(o, slots);
-    combine(o, slots);
+    sum_choices(s_, space_, kernels_, o, o.out<std::byte>(Out::dx), threads_);
   }
 
  private:
-  template <class T>
-  static T* at(const Operands& o, int64_t offset) {
-    return reinterpret_cast<T*>(o.scratch + offset);
-  }
-
   int64_t block_rows() const { return std::min(s_.room, kExpertRows); }
 
   // The gradients of weights are written to `dweights` in the order of `weight_source`.
@@ -70,41 +66,43 @@ class Backward {
 
   void run_alone(const Operands& o, const Slots& slots) {
     std::copy(counts_.begin(), counts_.end(), rows_of_expert_.begin());
-    run_round(o, {.dy = {.from = o.in<std::byte>(kDy),
+    run_round(o, {.dy = {.from = o.in<std::byte>(In::dy),
                          .source = slots.choice_of_slot,
                          .divisor = s_.top_k,
-                         .weights = o.in<float>(kWeights),
+                         .weights = o.in<float>(In::weights),
                          .weight_source = slots.choice_of_slot},
-                  .dweights = o.out<float>(1)});
+                  .dweights = o.out<float>(Out::dweights)});
   }
 
   void run_together(const Operands& o, const Slots& slots) {
     Communicator& ranks = *o.comm->ranks;
-    rounds_.set_plan(o.in<int32_t>(kPlan));
-    auto *rows_out = at<std::byte>(o, space_.slots), *arrived = at<std::byte>(o, space_.arrived);
-    auto *weights_out = at<float>(o, space_.slot_weights), *weights = at<float>(o, space_.arrived_weights);
-    auto* source = at<int32_t>(o, space_.source);
+    rounds_.set_plan(o.in<int32_t>(In::plan));
+    auto *rows_out = scratch_at<std::byte>(o, space_.slots),
+         *arrived = scratch_at<std::byte>(o, space_.arrived);
+    auto *weights_out = scratch_at<float>(o, space_.slot_weights),
+         *weights = scratch_at<float>(o, space_.arrived_weights);
+    auto* source = scratch_at<int32_t>(o, space_.source);
     const int64_t mine = rounds_.first_slot(s_.rank, s_.ranks);
-    const Gather of_tokens{o.in<std::byte>(kDy), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()};
+    const Gather of_tokens{o.in<std::byte>(In::dy), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()};
     gather_rows(of_tokens, rows_out, threads_);
-    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(kWeights)[slots.choice_of_slot[i]];
+    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(In::weights)[slots.choice_of_slot[i]];
     if (rounds_.count() > 1) {
       Gather of_x = of_tokens;
-      of_x.from = o.in<std::byte>(kX);
-      gather_rows(of_x, at<std::byte>(o, space_.x_slots), threads_);
+      of_x.from = o.in<std::byte>(In::x);
+      gather_rows(of_x, scratch_at<std::byte>(o, space_.x_slots), threads_);
     }
     for (int64_t round = 0; round < rounds_.count(); ++round) {
       exchange_.send(ranks, round, rows_out, arrived, s_.row_bytes(), "gradients to experts");
       exchange_.send(ranks, round, weights_out, weights, 4, "weights to experts");
       if (round > 0)
-        exchange_.send(ranks, round, at<std::byte>(o, space_.x_slots), at<std::byte>(o, space_.x_arrived),
-                       s_.row_bytes(), "rows to experts again");
+        exchange_.send(ranks, round, scratch_at<std::byte>(o, space_.x_slots),
+                       scratch_at<std::byte>(o, space_.x_arrived), s_.row_bytes(), "rows to experts again");
       rounds_.sort_arrived(round, rows_of_expert_.data(), source);
       run_round(o, {.dy = {arrived, source, 1, weights, source}, .dweights = weights, .number = round});
       exchange_.send_back(ranks, round, arrived, rows_out, s_.row_bytes(), "gradients of experts' rows");
       exchange_.send_back(ranks, round, weights, weights_out, 4, "gradients of weights");
     }
-    for (int64_t i = 0; i < mine; ++i) o.out<float>(1)[slots.choice_of_slot[i]] = weights_out[i];
+    for (int64_t i = 0; i < mine; ++i) o.out<float>(Out::dweights)[slots.choice_of_slot[i]] = weights_out[i];
   }
 
   // A block's rows and hidden: kept, found in x, or made again.
@@ -112,20 +110,22 @@ class Backward {
     const std::byte *rows, *hidden;
   };
   Kept rows_and_hidden(const Operands& o, const Round& round, const RowBlock& block) const {
-    std::byte *rows = at<std::byte>(o, space_.rows), *hidden = at<std::byte>(o, space_.hidden);
+    std::byte *rows = scratch_at<std::byte>(o, space_.rows),
+              *hidden = scratch_at<std::byte>(o, space_.hidden);
     if (s_.ranks == 1) {
-      gather_rows({o.in<std::byte>(kX), round.dy.source + block.first, s_.top_k, block.rows, s_.row_bytes()},
-                  rows, threads_);
-      return {rows, o.in<std::byte>(kHidden) + block.first * 2 * s_.gated_bytes()};
+      gather_rows(
+          {o.in<std::byte>(In::x), round.dy.source + block.first, s_.top_k, block.rows, s_.row_bytes()}, rows,
+          threads_);
+      return {rows, o.in<std::byte>(In::hidden) + block.first * 2 * s_.gated_bytes()};
     }
     if (round.number == 0)
-      return {o.in<std::byte>(kRows) + block.first * s_.row_bytes(),
-              o.in<std::byte>(kHidden) + block.first * 2 * s_.gated_bytes()};
-    gather_rows(
-        {at<std::byte>(o, space_.x_arrived), round.dy.source + block.first, 1, block.rows, s_.row_bytes()},
-        rows, threads_);
-    gate_up_->run(rows, o.in<std::byte>(kGateUpForward) + block.expert * gate_up_forward_bytes_, hidden,
-                  block.rows, at<std::byte>(o, space_.product));
+      return {o.in<std::byte>(In::rows) + block.first * s_.row_bytes(),
+              o.in<std::byte>(In::hidden) + block.first * 2 * s_.gated_bytes()};
+    gather_rows({scratch_at<std::byte>(o, space_.x_arrived), round.dy.source + block.first, 1, block.rows,
+                 s_.row_bytes()},
+                rows, threads_);
+    gate_up_->run(rows, o.in<std::byte>(In::gate_up_forward) + block.expert * gate_up_forward_bytes_, hidden,
+                  block.rows, scratch_at<std::byte>(o, space_.product));
     return {rows, hidden};
   }
 
@@ -134,12 +134,14 @@ class Backward {
     const RoundRows& dy = round.dy;
     for_each_block(rows_of_expert_.data(), s_.owned, [&](const RowBlock& block) {
       const Kept kept = rows_and_hidden(o, round, block);
-      std::byte *doutputs = at<std::byte>(o, space_.outputs), *gated = at<std::byte>(o, space_.gated),
-                *dgated = at<std::byte>(o, space_.dgated), *dhidden = at<std::byte>(o, space_.dhidden),
-                *product = at<std::byte>(o, space_.product);
+      std::byte *doutputs = scratch_at<std::byte>(o, space_.outputs),
+                *gated = scratch_at<std::byte>(o, space_.gated),
+                *dgated = scratch_at<std::byte>(o, space_.dgated),
+                *dhidden = scratch_at<std::byte>(o, space_.dhidden),
+                *product = scratch_at<std::byte>(o, space_.product);
       gather_rows({dy.from, dy.source + block.first, dy.divisor, block.rows, s_.row_bytes()}, doutputs,
                   threads_);
-      to_gated_.run(doutputs, o.in<std::byte>(kDown) + block.expert * down_bytes_, dgated, block.rows,
+      to_gated_.run(doutputs, o.in<std::byte>(In::down) + block.expert * down_bytes_, dgated, block.rows,
                     product);
       parallel_for(threads_, block.rows, 4, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -150,25 +152,17 @@ class Backward {
         }
       });
       const int64_t weights = s_.width * s_.ffn;
-      if (auto* ddown = o.out<float>(3); ddown != nullptr)
+      if (auto* ddown = o.out<float>(Out::ddown); ddown != nullptr)
         ddown_.run(doutputs, gated, ddown + block.expert * weights, block.rows, product);
-      if (auto* dgate_up = o.out<float>(2); dgate_up != nullptr)
+      if (auto* dgate_up = o.out<float>(Out::dgate_up); dgate_up != nullptr)
         dgate_up_.run(dhidden, kept.rows, dgate_up + block.expert * 2 * weights, block.rows, product);
       std::byte* drows =
-          s_.ranks == 1 ? at<std::byte>(o, space_.slots) + block.first * s_.row_bytes() : doutputs;
-      to_rows_.run(dhidden, o.in<std::byte>(kGateUp) + block.expert * gate_up_bytes_, drows, block.rows,
+          s_.ranks == 1 ? scratch_at<std::byte>(o, space_.slots) + block.first * s_.row_bytes() : doutputs;
+      to_rows_.run(dhidden, o.in<std::byte>(In::gate_up) + block.expert * gate_up_bytes_, drows, block.rows,
                    product);
       if (s_.ranks > 1)
         scatter_rows(drows, dy.source + block.first, block.rows, s_.row_bytes(),
-                     at<std::byte>(o, space_.arrived), threads_);
-    });
-  }
-
-  void combine(const Operands& o, const Slots& slots) const {
-    parallel_for(threads_, s_.tokens, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t)
-        kernels_.combine(at<std::byte>(o, space_.slots), slots.slot_of_choice + t * s_.top_k, s_.top_k,
-                         o.out<std::byte>(0) + t * s_.row_bytes(), s_.width);
+                     scratch_at<std::byte>(o, space_.arrived), threads_);
     });
   }
 
@@ -181,7 +175,7 @@ class Backward {
   RowGradient dgate_up_, ddown_;
   std::optional<RowProduct> gate_up_;  // with rounds
   Rounds rounds_;
-  Exchange exchange_;
+  RowExchange exchange_;
   std::vector<int64_t> rows_of_expert_;
   std::vector<int32_t> counts_;
 };

@@ -35,6 +35,22 @@ inline void scatter_rows(const std::byte* from, const int32_t* place, int64_t ro
   });
 }
 
+template <class T>
+T* scratch_at(const Operands& o, int64_t offset) {
+  return reinterpret_cast<T*>(o.scratch + offset);
+}
+
+// A row per token at `to`: the sum of the rows of its choices, which lie by slot in the scratch.
+inline void sum_choices(const ExpertsSizes& s, const ExpertsSpace& space, const GateKernels& kernels,
+                        const Operands& o, std::byte* to, int threads) {
+  const auto* slots = scratch_at<std::byte>(o, space.slots);
+  const auto* slot_of_choice = scratch_at<int32_t>(o, space.slot_of_choice);
+  parallel_for(threads, s.tokens, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      kernels.combine(slots, slot_of_choice + t * s.top_k, s.top_k, to + t * s.row_bytes(), s.width);
+  });
+}
+
 // Some rows of one expert, numbered among all sorted rows of a round.
 struct RowBlock {
   int64_t expert = 0, first = 0, rows = 0;

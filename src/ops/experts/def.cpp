@@ -37,6 +37,11 @@ ExpertsSizes experts_sizes(const ExpertsAttrs& a, const TensorType& x) {
 
 namespace {
 
+using In = ExpertsIn;
+using Out = ExpertsOut;
+using GradIn = ExpertsGradIn;
+using GradOut = ExpertsGradOut;
+
 // Shape rules
 
 // [owned,out,in], or each packed for `use`.
@@ -68,27 +73,26 @@ TensorType plan_type(const ExpertsSizes& s) { return {DType::i32, {s.ranks, s.ex
 
 std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in) {
   const ExpertsSizes s = expect_tokens("experts", unpack_attrs<ExpertsAttrs>(attrs), in);
-  expect_types(is_expert_weight(in[3], s, gate_up_of(s), "forward") &&
-                   is_expert_weight(in[4], s, down_of(s), "forward"),
+  expect_types(is_expert_weight(in[In::gate_up], s, gate_up_of(s), "forward") &&
+                   is_expert_weight(in[In::down], s, down_of(s), "forward"),
                "experts", "gate_up must be [E,2F,C] and down [E,C,F], or packed for forward, of x's dtype",
                in);
   return {in[0], rows_type(s), hidden_type(s), plan_type(s)};
 }
 
-enum GradInput { kDy, kIds, kWeights, kRowsIn, kHidden, kGateUp, kDown, kX, kPlan, kGateUpForward };
-
 std::vector<TensorType> infer_grad(const Attrs& attrs, std::span<const TensorType> in) {
   const ExpertsSizes s = expect_tokens("experts_grad", unpack_attrs<ExpertsAttrs>(attrs), in);
-  expect_types((s.ranks == 1 || in[kRowsIn] == rows_type(s)) && in[kHidden] == hidden_type(s), "experts_grad",
-               "rows must be [R,C], hidden [R,2F]", in);
-  expect_types((s.ranks > 1 && !s.rounds) || in[kX] == in[kDy], "experts_grad", "x must have dy's type", in);
-  expect_types(is_expert_weight(in[kGateUp], s, gate_up_of(s), "input_grad") &&
-                   is_expert_weight(in[kDown], s, down_of(s), "input_grad"),
+  expect_types((s.ranks == 1 || in[GradIn::rows] == rows_type(s)) && in[GradIn::hidden] == hidden_type(s),
+               "experts_grad", "rows must be [R,C], hidden [R,2F]", in);
+  expect_types((s.ranks > 1 && !s.rounds) || in[GradIn::x] == in[GradIn::dy], "experts_grad",
+               "x must have dy's type", in);
+  expect_types(is_expert_weight(in[GradIn::gate_up], s, gate_up_of(s), "input_grad") &&
+                   is_expert_weight(in[GradIn::down], s, down_of(s), "input_grad"),
                "experts_grad", "the weights must be plain or packed for input_grad, of dy's dtype", in);
-  expect_types(s.ranks == 1 || in[kPlan] == plan_type(s), "experts_grad", "the plan must be i32[ranks,E]",
-               in);
-  expect_types(!s.rounds || is_expert_weight(in[kGateUpForward], s, gate_up_of(s), "forward"), "experts_grad",
-               "rounds need gate_up for forward", in);
+  expect_types(s.ranks == 1 || in[GradIn::plan] == plan_type(s), "experts_grad",
+               "the plan must be i32[ranks,E]", in);
+  expect_types(!s.rounds || is_expert_weight(in[GradIn::gate_up_forward], s, gate_up_of(s), "forward"),
+               "experts_grad", "rounds need gate_up for forward", in);
   return {in[0], in[2], {DType::f32, {s.owned, 2 * s.ffn, s.width}}, {DType::f32, {s.owned, s.width, s.ffn}}};
 }
 
@@ -104,8 +108,8 @@ Cost cost(const OpSig& sig) {
   const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
   Cost cost = traffic(sig);
   cost.flops = s.choices() * (6 * s.ffn * s.width + 6 * s.ffn + s.width);
-  cost.bytes_read -=
-      padding_bytes(sig.inputs[3], s, gate_up_of(s)) + padding_bytes(sig.inputs[4], s, down_of(s));
+  cost.bytes_read -= padding_bytes(sig.inputs[In::gate_up], s, gate_up_of(s)) +
+                     padding_bytes(sig.inputs[In::down], s, down_of(s));
   return cost;
 }
 
@@ -114,11 +118,12 @@ Cost cost_grad(const OpSig& sig) {
   const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
   Cost cost = traffic(sig);
   cost.flops = s.choices() * (12 * s.ffn * s.width + 17 * s.ffn + s.width);
-  cost.bytes_read += bytes_of(sig.outputs[2]) + bytes_of(sig.outputs[3]);  // they are added to
-  cost.bytes_read -=
-      padding_bytes(sig.inputs[kGateUp], s, gate_up_of(s)) + padding_bytes(sig.inputs[kDown], s, down_of(s));
-  if (sig.inputs.size() > kGateUpForward)
-    cost.bytes_read -= padding_bytes(sig.inputs[kGateUpForward], s, gate_up_of(s));
+  cost.bytes_read +=
+      bytes_of(sig.outputs[GradOut::dgate_up]) + bytes_of(sig.outputs[GradOut::ddown]);  // they are added to
+  cost.bytes_read -= padding_bytes(sig.inputs[GradIn::gate_up], s, gate_up_of(s)) +
+                     padding_bytes(sig.inputs[GradIn::down], s, down_of(s));
+  if (sig.inputs.size() > GradIn::gate_up_forward)
+    cost.bytes_read -= padding_bytes(sig.inputs[GradIn::gate_up_forward], s, gate_up_of(s));
   return cost;
 }
 
@@ -143,10 +148,11 @@ int64_t wire_bytes_grad(const OpSig& sig) {
 // weights.
 Cut place_on_ep(const PlaceQuery& query, ExpertsAttrs attrs) {
   if (attrs.experts % query.ranks != 0)
-    throw std::invalid_argument("the experts are not divisible by the ranks of ep");
+    throw std::invalid_argument(
+        fmt::format("experts: {} ranks of ep must divide experts = {}", query.ranks, attrs.experts));
   attrs.axis = axis_attrs(query);
   Cut cut = place_whole(query);
-  cut.inputs[3] = cut.inputs[4] = shard_of(0);
+  cut.inputs[In::gate_up] = cut.inputs[In::down] = shard_of(0);
   cut.attrs = pack_attrs(attrs);
   return cut;
 }
@@ -155,10 +161,10 @@ Cut place_on_ep(const PlaceQuery& query, ExpertsAttrs attrs) {
 Cut place_inside_experts(const PlaceQuery& query, ExpertsAttrs attrs) {
   attrs.ffn /= query.ranks;
   Cut cut = place_whole(query);
-  cut.inputs[3] = shard_of(1);
-  cut.inputs[4] = shard_of(2);
-  cut.outputs[0] = kPartial;
-  cut.outputs[2] = shard_of(1);
+  cut.inputs[In::gate_up] = shard_of(1);
+  cut.inputs[In::down] = shard_of(2);
+  cut.outputs[Out::y] = kPartial;
+  cut.outputs[Out::hidden] = shard_of(1);
   cut.attrs = pack_attrs(attrs);
   return cut;
 }
@@ -166,30 +172,32 @@ Cut place_inside_experts(const PlaceQuery& query, ExpertsAttrs attrs) {
 Cut place(const PlaceQuery& query) {
   const auto attrs = unpack_attrs<ExpertsAttrs>(query.op.attrs);
   if (query.axis == BlockAxis::ep) return place_on_ep(query, attrs);
-  if (query.placed[3] == shard_of(1)) return place_inside_experts(query, attrs);
+  if (query.placed[In::gate_up] == shard_of(1)) return place_inside_experts(query, attrs);
   Cut cut = place_by_rows(query);
-  if (cut.outputs[0] == kReplicate) return cut;
-  cut.outputs[1] = cut.outputs[2] = kRows;
-  cut.outputs[3] = kPartial;
+  if (cut.outputs[Out::y] == kReplicate) return cut;
+  cut.outputs[Out::rows] = cut.outputs[Out::hidden] = kRows;
+  cut.outputs[Out::plan] = kPartial;
   return cut;
 }
 
 void gradient(GradientBuilder& builder) {
-  const ValueId dy = builder.output_grad(0);
+  const ValueId dy = builder.output_grad(Out::y);
   if (!dy.valid()) return;
   const auto attrs = unpack_attrs<ExpertsAttrs>(builder.op().attrs);
-  const ExpertsSizes s = experts_sizes(attrs, builder.input_type(0));
+  const ExpertsSizes s = experts_sizes(attrs, builder.input_type(In::x));
   const ValueId none;
   const auto out = builder.emit(
       {"experts_grad",
        builder.op().attrs,
-       {dy, builder.input(1), builder.input(2), s.ranks > 1 ? builder.output(1) : none, builder.output(2),
-        builder.input(3), builder.input(4), s.rounds || s.ranks == 1 ? builder.input(0) : none,
-        s.ranks > 1 ? builder.output(3) : none, s.rounds ? builder.input(3) : none},
-       {none, none, builder.param_grad(3), builder.param_grad(4)},
+       {dy, builder.input(In::ids), builder.input(In::weights),
+        s.ranks > 1 ? builder.output(Out::rows) : none, builder.output(Out::hidden),
+        builder.input(In::gate_up), builder.input(In::down),
+        s.rounds || s.ranks == 1 ? builder.input(In::x) : none,
+        s.ranks > 1 ? builder.output(Out::plan) : none, s.rounds ? builder.input(In::gate_up) : none},
+       {none, none, builder.param_grad(In::gate_up), builder.param_grad(In::down)},
        {"experts.dx", "experts.dweights", "", ""}});
-  builder.add_input_grad(0, out[0]);
-  builder.add_input_grad(2, out[1]);
+  builder.add_input_grad(In::x, out[GradOut::dx]);
+  builder.add_input_grad(In::weights, out[GradOut::dweights]);
 }
 
 int64_t scratch(const OpSig& sig, int threads) {
@@ -207,7 +215,7 @@ int64_t reduction(const OpSig& sig) {
 }
 
 // The weights' gradients sum over rows.
-int64_t reduction_grad(const OpSig& sig) { return reduction(sig) + sig.inputs[kHidden].shape[0]; }
+int64_t reduction_grad(const OpSig& sig) { return reduction(sig) + sig.inputs[GradIn::hidden].shape[0]; }
 
 }  // namespace
 

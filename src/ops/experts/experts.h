@@ -40,6 +40,20 @@ struct ExpertsAttrs {
   }
 };
 
+// Operands by their place.
+struct ExpertsIn {
+  enum : uint8_t { x, ids, weights, gate_up, down };
+};
+struct ExpertsOut {
+  enum : uint8_t { y, rows, hidden, plan };
+};
+struct ExpertsGradIn {
+  enum : uint8_t { dy, ids, weights, rows, hidden, gate_up, down, x, plan, gate_up_forward };
+};
+struct ExpertsGradOut {
+  enum : uint8_t { dx, dweights, dgate_up, ddown };
+};
+
 // What the shapes of a call come to.
 struct ExpertsSizes {
   int64_t tokens = 0, top_k = 0;   // of this rank

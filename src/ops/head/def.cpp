@@ -46,8 +46,7 @@ void expect_targets(const char* op, std::span<const TensorType> inputs, const Te
 }
 
 void expect_cut(const char* op, const HeadLossAttrs& a, std::span<const TensorType> inputs) {
-  expect_types(a.on.ranks >= 1 && a.on.rank >= 0 && a.on.rank < a.on.ranks, op, "rank must be one of ranks",
-               inputs);
+  expect_axis(op, a.on, inputs);
   expect_types(a.padding >= 0 && a.padding <= a.vocab && (a.on.rank > 0 || a.padding < a.vocab), op,
                "padding must be rows of the weight, and not all of them", inputs);
 }

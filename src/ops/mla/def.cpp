@@ -113,15 +113,20 @@ void gradient_qkv(GradientBuilder& builder) {
   for (int i = 0; i < 3; ++i) builder.add_input_grad(i, made[static_cast<size_t>(i)]);
 }
 
+int64_t heads_per_rank(const PlaceQuery& query, int64_t heads) {
+  if (heads % query.ranks != 0)
+    throw std::invalid_argument(fmt::format("{}: {} ranks of {} must divide heads = {}", query.op.kind,
+                                            query.ranks, name_of(query.axis), heads));
+  return heads / query.ranks;
+}
+
 // Where heads are cut, each rank has some of them; the shared key is whole on all. Else by rows, and a row
 // then needs its position.
 Cut place_qkv(const PlaceQuery& query) {
   const Placement heads = shard_of(2);
   if (query.placed[0] != heads && query.placed[1] != heads) return place_by_rows(query);
   auto attrs = unpack_attrs<MlaQkvAttrs>(query.op.attrs);
-  if (attrs.rope.heads % query.ranks != 0)
-    throw std::invalid_argument(fmt::format("mla_qkv: {} heads on {} ranks", attrs.rope.heads, query.ranks));
-  attrs.rope.heads /= query.ranks;
+  attrs.rope.heads = heads_per_rank(query, attrs.rope.heads);
   return {{heads, heads, kReplicate, kReplicate}, {heads}, query.op.kind, pack_attrs(attrs)};
 }
 
@@ -190,9 +195,7 @@ void gradient_values(GradientBuilder& builder) {
 Cut place_values(const PlaceQuery& query) {
   if (query.placed[0] != shard_of(2)) return place_by_rows(query);
   auto attrs = unpack_attrs<MlaValuesAttrs>(query.op.attrs);
-  if (attrs.heads % query.ranks != 0)
-    throw std::invalid_argument(fmt::format("mla_values: {} heads on {} ranks", attrs.heads, query.ranks));
-  attrs.heads /= query.ranks;
+  attrs.heads = heads_per_rank(query, attrs.heads);
   return {{shard_of(2)}, {shard_of(2)}, query.op.kind, pack_attrs(attrs)};
 }
 

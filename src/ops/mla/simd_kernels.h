@@ -25,7 +25,7 @@ void store_row(const float* x, void* row, int64_t dim) {
   for (int64_t i = 0; i < dim; i += simd::kLanes) simd::store(y + i, simd::load(x + i, dim - i), dim - i);
 }
 
-MlaKernels mla_kernels_here(DType dtype) {
+inline MlaKernels mla_kernels_here(DType dtype) {
   if (dtype == DType::bf16) return {sum_heads<bf16>, store_row<bf16>};
   return {sum_heads<float>, store_row<float>};
 }

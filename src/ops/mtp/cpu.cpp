@@ -2,25 +2,16 @@
 #include "ops/mtp/mtp.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/parallel_copy.h"
 #include "ops/attention/context_rows.h"
 #include "ops/head/head.h"
 
 namespace trireme {
 namespace {
-
-constexpr int64_t kPiece = 1 << 16;  // bytes
-
-void copy_bytes(int threads, std::byte* to, const std::byte* from, int64_t bytes) {
-  parallel_for(threads, bytes, kPiece, [&](int64_t begin, int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-  });
-}
 
 // Where the target after each of this rank's is found among those of all ranks.
 class Neighbours {
@@ -86,15 +77,15 @@ CpuKernel prepare_mtp_targets(const OpSig& sig, const CpuContext& context) {
 
 CpuKernel prepare_stack_batch(const OpSig& sig, const CpuContext& context) {
   return [bytes = bytes_of(sig.inputs[0]), threads = context.threads](const Operands& operands) {
-    copy_bytes(threads, operands.out<std::byte>(0), operands.in<std::byte>(0), bytes);
-    copy_bytes(threads, operands.out<std::byte>(0) + bytes, operands.in<std::byte>(1), bytes);
+    parallel_copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
+    parallel_copy(threads, operands.in<std::byte>(1), operands.out<std::byte>(0) + bytes, bytes);
   };
 }
 
 CpuKernel prepare_unstack_batch(const OpSig& sig, const CpuContext& context) {
   return [bytes = bytes_of(sig.outputs[0]), threads = context.threads](const Operands& operands) {
-    copy_bytes(threads, operands.out<std::byte>(0), operands.in<std::byte>(0), bytes);
-    copy_bytes(threads, operands.out<std::byte>(1), operands.in<std::byte>(0) + bytes, bytes);
+    parallel_copy(threads, operands.in<std::byte>(0), operands.out<std::byte>(0), bytes);
+    parallel_copy(threads, operands.in<std::byte>(0) + bytes, operands.out<std::byte>(1), bytes);
   };
 }
 

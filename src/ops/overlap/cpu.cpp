@@ -1,11 +1,13 @@
 // Products beside their collectives on the CPU: this thread multiplies, the axis's queue moves the next chunk
 // or sums up the last one. Two chunks are under way at most. Each rank's rows of a chunk are a product of
 // their own, since they lie apart in the whole.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/parallel.h"
 #include "device/cpu/weight_product.h"
 #include "ops/overlap/overlap.h"
 
@@ -33,6 +35,13 @@ void multiply(const WeightProduct& product, const Operands& o, const void* x, vo
                .scratch = o.scratch});
 }
 
+void copy_rows(int threads, const ChunkSizes& s, const std::byte* from, std::byte* to) {
+  const int64_t grain = std::max<int64_t>(1, 65536 / s.x_row);
+  parallel_for(threads, s.rows, grain, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin * s.x_row, from + begin * s.x_row, static_cast<size_t>((end - begin) * s.x_row));
+  });
+}
+
 // The rows of the other ranks, chunk by chunk: in their places in the whole where that is kept, else in two
 // halves of scratch in turns.
 class Arrivals {
@@ -51,7 +60,6 @@ class Arrivals {
   // Begins to send this rank's rows of a chunk to all others, and to receive theirs.
   void begin(int64_t chunk) {
     ticket_ = submit(*comm_, [this, chunk](Communicator& ranks) {
-      if (whole_ != nullptr) std::memcpy(place(s_.rank, chunk), own(chunk), static_cast<size_t>(bytes()));
       std::vector<Send> sends;
       std::vector<Recv> recvs;
       for (int64_t away = 1; away < s_.ranks; ++away) {
@@ -61,6 +69,10 @@ class Arrivals {
       }
       ranks.exchange(sends, recvs, "rows of gather_linear");
     });
+  }
+  // This rank's own rows too are kept.
+  void keep_own(int threads) const {
+    if (whole_ != nullptr) copy_rows(threads, s_, x_, whole_ + s_.rank * s_.rows * s_.x_row);
   }
   // Until the chunk that was begun last is there.
   void wait() { comm_->queue->wait(ticket_); }
@@ -89,18 +101,20 @@ CpuKernel prepare_gather_linear(const OpSig& sig, const CpuContext& context) {
   const std::string use = unpack_attrs<GatherLinearAttrs>(sig.attrs).use;
   const auto product = make_product(sig, use, s, s.ranks == 1 ? s.rows : s.chunk_rows(), context);
   if (s.ranks == 1)
-    return [=](const Operands& o) {
+    return [=, threads = context.threads](const Operands& o) {
       multiply(*product, o, o.inputs[0], o.outputs[0]);
       if (o.outputs.size() > 1 && o.outputs[1] != nullptr)
-        std::memcpy(o.outputs[1], o.inputs[0], static_cast<size_t>(s.rows * s.x_row));
+        copy_rows(threads, s, o.in<std::byte>(0), o.out<std::byte>(1));
     };
-  return [=, product_bytes = product_scratch_bytes(s.k, context.threads)](const Operands& o) {
+  return [=, threads = context.threads,
+          product_bytes = product_scratch_bytes(s.k, context.threads)](const Operands& o) {
     Arrivals arrivals(s, o, o.scratch + product_bytes);
     const auto multiply_rows = [&](int64_t owner, int64_t chunk) {
       const int64_t row = (owner * s.chunks + chunk) * s.chunk_rows();
       multiply(*product, o, arrivals.rows(owner, chunk), o.out<std::byte>(0) + row * s.y_row);
     };
     arrivals.begin(0);
+    arrivals.keep_own(threads);
     for (int64_t chunk = 0; chunk < s.chunks; ++chunk) {
       multiply_rows(s.rank, chunk);
       arrivals.wait();

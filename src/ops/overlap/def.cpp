@@ -46,8 +46,7 @@ namespace {
 
 template <class OverlapAttrs>
 void expect_product(std::string_view op, const OverlapAttrs& a, Types in) {
-  expect_types(a.on.ranks >= 1 && a.on.rank >= 0 && a.on.rank < a.on.ranks, op, "rank must be one of ranks",
-               in);
+  expect_axis(op, a.on, in);
   expect_types(a.use == "forward" || a.use == "input_grad", op, "use must be forward or input_grad", in);
   const TensorType &x = in[0], &weight = in[1];
   expect_types(

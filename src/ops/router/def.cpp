@@ -95,7 +95,8 @@ Cost cost_grad(const OpSig& sig) {
 
 int64_t scratch_forward(const OpSig& sig, int threads) {
   const auto a = unpack_attrs<RouterAttrs>(sig.attrs);
-  return threads * choice_scratch_bytes(a) + a.experts * size_of(DType::f64);
+  const int64_t taken = a.experts * static_cast<int64_t>(sizeof(int64_t));  // choices so far, by expert
+  return threads * choice_scratch_bytes(a) + taken;
 }
 
 // dlogits f32[N,E].
@@ -137,7 +138,7 @@ std::vector<OpEntry> router_ops() {
   using Use = OperandDef::Use;
   OpDef router;
   router.name = "router";
-  router.inputs = {{"x"}, {"weight"}, {"state", Use::optional, true}};
+  router.inputs = {{"x"}, {"weight"}, {.name = "state", .use = Use::optional, .master = true}};
   router.outputs = {{"ids"}, {"weights"}, {"scores"}, {"counts"}};
   router.infer = infer;
   router.cost = cost;
