@@ -180,17 +180,6 @@ TEST(BlockAxesKeys, ReadBack) {
   }
 }
 
-RunSpec on_ranks(int64_t ranks, const Keys& keys) { return parse_config(kBase, "base.toml", keys, ranks); }
-
-std::string ranks_error(int64_t ranks, const Keys& keys) {
-  try {
-    on_ranks(ranks, keys);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 // --ranks are spread over data-parallel degrees; what cuts a layer stays as the config says.
 TEST(BlockAxesKeys, RanksInAll) {
   EXPECT_EQ(on_ranks(8, {"parallel.tp=2", "parallel.cp=2"}).parallel.dp_replicate, 2);

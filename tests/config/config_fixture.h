@@ -43,6 +43,19 @@ inline std::string error_of(const std::string& text, const std::vector<std::stri
   return "no error";
 }
 
+// With --ranks.
+inline RunSpec on_ranks(int64_t ranks, const std::vector<std::string>& overrides) {
+  return parse_config(kBase, "base.toml", overrides, ranks);
+}
+inline std::string ranks_error(int64_t ranks, const std::vector<std::string>& overrides) {
+  try {
+    on_ranks(ranks, overrides);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 inline std::string error_with(const std::vector<std::string>& overrides) {
   return error_of(kBase, overrides);
 }

@@ -4,28 +4,12 @@
 
 #include <cmath>
 
-#include "config/hf_config.h"
-#include "config_fixture.h"
+#include "hf_fixture.h"
 
 namespace trireme::test {
 namespace {
 
 using testing::HasSubstr;
-
-ModelSpec from_golden(const std::string& name) {
-  const std::string path = TRIREME_SOURCE_DIR "/tests/golden/config/" + name + ".json";
-  return parse_config(kBase.substr(kBase.find("[data]")), "a.toml", {"model.hf=" + path, "data.seq_len=16"})
-      .model;
-}
-
-std::string hf_error(const std::string& json) {
-  try {
-    parse_hf_config(json, "config.json");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 const std::string kShape =
     R"("num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 160,

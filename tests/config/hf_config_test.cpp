@@ -4,20 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config_fixture.h"
+#include "hf_fixture.h"
 
 namespace trireme::test {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kGolden = TRIREME_SOURCE_DIR "/tests/golden/config/";
-
-ModelSpec from_hf(const std::string& path, std::vector<std::string> more = {}) {
-  more.push_back("model.hf=" + path);
-  more.push_back("data.seq_len=16");
-  return parse_config(kBase.substr(kBase.find("[data]")), "a.toml", more).model;
-}
 
 const std::string kLlama2 =
     R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
@@ -28,18 +20,10 @@ const std::string kQwen =
 const std::string kGpt2 =
     R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 32, "vocab_size": 101)";
 
-std::string hf_error(const std::string& json) {
-  try {
-    parse_hf_config(json, "config.json");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 RawModel llama(const std::string& more) { return parse_hf_config(kLlama2 + more + "}", "config.json"); }
 
 TEST(HfConfig, Gpt2AsWritten) {
-  const ModelSpec m = from_hf(kGolden + "hf_gpt2.json");
+  const ModelSpec m = from_golden("hf_gpt2");
   EXPECT_EQ(m.family, Family::gpt2);
   EXPECT_EQ(m.layers, 3);
   EXPECT_EQ(m.width, 48);
@@ -54,7 +38,7 @@ TEST(HfConfig, Gpt2AsWritten) {
 }
 
 TEST(HfConfig, LlamaAsWrittenWithRopeParameters) {
-  const ModelSpec m = from_hf(kGolden + "hf_llama.json");
+  const ModelSpec m = from_golden("hf_llama");
   EXPECT_EQ(m.family, Family::llama);
   EXPECT_EQ(m.kv_heads, 2);
   EXPECT_EQ(m.head_dim, 8);
@@ -68,7 +52,7 @@ TEST(HfConfig, LlamaAsWrittenWithRopeParameters) {
 }
 
 TEST(HfConfig, Qwen3AsWritten) {
-  const ModelSpec m = from_hf(kGolden + "hf_qwen3.json");
+  const ModelSpec m = from_golden("hf_qwen3");
   EXPECT_EQ(m.head_dim, 32);
   EXPECT_TRUE(m.qk_norm);
   EXPECT_TRUE(m.tie_embeddings);
@@ -78,8 +62,8 @@ TEST(HfConfig, Qwen3AsWritten) {
 }
 
 TEST(HfConfig, KeysOverrideTheFile) {
-  EXPECT_EQ(from_hf(kGolden + "hf_qwen3.json", {"model.layers=7"}).layers, 7);
-  EXPECT_EQ(from_hf(kGolden + "hf_llama.json", {"model.rope_scaling.kind=none"}).rope_scaling.factor, 0.0);
+  EXPECT_EQ(from_golden("hf_qwen3", {"model.layers=7"}).layers, 7);
+  EXPECT_EQ(from_golden("hf_llama", {"model.rope_scaling.kind=none"}).rope_scaling.factor, 0.0);
 }
 
 TEST(HfConfig, RopeInTheOldForm) {
@@ -185,7 +169,7 @@ TEST(HfConfig, SlidingWindows) {
 
 TEST(HfConfig, OutOfRangeIsFoundByResolve) {
   EXPECT_THAT(error_of(kBase.substr(kBase.find("[data]")),
-                       {"model.hf=" + kGolden + "hf_gpt2.json", "data.seq_len=33"}),
+                       {"model.hf=" + golden_path("hf_gpt2"), "data.seq_len=33"}),
               HasSubstr("model.context = 32"));
 }
 

@@ -123,17 +123,6 @@ TEST(PipelineKeys, ScheduleFileIsRead) {
                 HasSubstr("is no regular file"));
 }
 
-RunSpec on_ranks(int64_t ranks, const Keys& keys) { return parse_config(kBase, "base.toml", keys, ranks); }
-
-std::string ranks_error(int64_t ranks, const Keys& keys) {
-  try {
-    on_ranks(ranks, keys);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(PipelineKeys, RanksInAll) {
   EXPECT_EQ(on_ranks(4, {"parallel.dp_shard=2", "parallel.zero=0"}).parallel.dp_replicate, 4);
   EXPECT_EQ(on_ranks(4, {}).parallel.dp_shard, 1);

@@ -8,6 +8,7 @@
 
 #include "config/run_spec.h"
 #include "ir/text.h"
+#include "model/model_text.h"
 
 namespace trireme {
 namespace {
@@ -27,24 +28,6 @@ std::string names_and_shapes(const Model& model) {
   std::string text;
   for (const ParamSpec& param : model.params) text += param.name + " " + to_string(param.shape) + "\n";
   return text;
-}
-
-const ParamSpec& param_named(const Model& model, const std::string& name) {
-  for (const ParamSpec& param : model.params)
-    if (param.name == name) return param;
-  throw std::out_of_range(name);
-}
-
-// The ops of a text, without attributes.
-std::string ops_in(const std::string& text) {
-  std::string ops;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    const std::string line = text.substr(begin, end - begin);
-    if (line.starts_with("  op ")) ops += line.substr(5, line.find(" {") - 5) + "\n";
-    begin = end + 1;
-  }
-  return ops;
 }
 
 // Counts as published: Radford et al. 2019 with tied embeddings, and the model cards.

@@ -6,6 +6,7 @@
 #include "config/run_spec.h"
 #include "ir/text.h"
 #include "model/model.h"
+#include "model/model_text.h"
 
 namespace trireme {
 namespace {
@@ -25,30 +26,12 @@ const std::string kDeepseek =
     "[moe]\nexperts = 8\nexpert_ffn = 24\nshared_ffn = 48\nfirst_dense = 1\nscore = \"sigmoid\"\ngroups = 4\n"
     "top_groups = 2\n";
 
-const ParamSpec& param_named(const Model& model, const std::string& name) {
-  for (const ParamSpec& param : model.params)
-    if (param.name == name) return param;
-  throw std::out_of_range(name);
-}
-
 std::string layer_params(const Model& model, const std::string& layer) {
   std::string text;
   for (const ParamSpec& param : model.params)
     if (param.name.starts_with(layer + "."))
       text += param.name.substr(layer.size() + 1) + " " + to_string(param.shape) + "\n";
   return text;
-}
-
-// The ops of a text, without attributes.
-std::string ops_in(const std::string& text) {
-  std::string ops;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    const std::string line = text.substr(begin, end - begin);
-    if (line.starts_with("  op ")) ops += line.substr(5, line.find(" {") - 5) + "\n";
-    begin = end + 1;
-  }
-  return ops;
 }
 
 TEST(MoeModel, LayersOfTwoKindsHaveAGraphEach) {

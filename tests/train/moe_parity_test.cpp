@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "base/random.h"
 #include "config/run_spec.h"
 #include "device/cpu/cpu_device.h"
 #include "train/chain_run.h"
+#include "train/torch_golden.h"
 
 namespace trireme {
 namespace {
@@ -17,19 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kT = 64, kRows = 2;
-
-json load(const std::string& name) {
-  std::ifstream file(std::string(TRIREME_SOURCE_DIR) + "/tests/golden/torch/" + name + ".json");
-  return json::parse(file);
-}
-
-std::string toml_value(const json& value) {
-  if (!value.is_object()) return value.dump();
-  std::string text;
-  for (const auto& [key, item] : value.items())
-    text += (text.empty() ? "" : ", ") + key + " = " + toml_value(item);
-  return "{" + text + "}";
-}
 
 ModelSpec spec_of(const json& golden) {
   std::string text;
@@ -41,41 +26,14 @@ ModelSpec spec_of(const json& golden) {
   return parse_config(text + "[run]\nname = \"golden\"\nsteps = 1\n", "golden").model;
 }
 
-// As the script draws them.
+// Of a router's state the script draws the bias, where there is one; all else is 0.
 std::vector<float> drawn(const ParamSpec& param, const ModelSpec& spec) {
-  const RandomStream stream(1, "golden/" + param.name);
-  const bool gain = param.name.ends_with("norm.weight");
-  std::vector<float> values(static_cast<size_t>(count(param.shape)));
-  for (size_t k = 0; k < values.size(); ++k)
-    values[k] = static_cast<float>((gain ? 1.0 : 0.0) + (stream.uniform(k) - 0.5) * 0.2);
+  std::vector<float> values = golden_weights(param);
   if (param.use.role == ParamRole::router_state) {
-    const size_t kept = spec.moe.score == RouterScore::sigmoid ? static_cast<size_t>(spec.moe.experts) : 0;
-    std::fill(values.begin() + static_cast<std::ptrdiff_t>(kept), values.end(), 0.0f);
+    const int64_t kept = spec.moe.score == RouterScore::sigmoid ? spec.moe.experts : 0;
+    std::fill(values.begin() + kept, values.end(), 0.0f);
   }
   return values;
-}
-
-struct Sequences {
-  std::vector<int32_t> tokens, targets;
-};
-
-Sequences sequences_from(int64_t first, int64_t vocab) {
-  const RandomStream copy(1, "golden/copy"), draw(1, "golden/tokens");
-  Sequences rows;
-  for (int64_t k = first; k < first + kRows; ++k) {
-    int64_t previous = 0;
-    for (int64_t t = 0; t <= kT; ++t) {
-      const auto at = static_cast<uint64_t>(k * (kT + 1) + t);
-      const double u = draw.uniform(at);
-      const bool copied = t > 0 && copy.uniform(at) < 0.5;
-      const int64_t token = copied ? (5 * previous + 17) % vocab
-                                   : static_cast<int64_t>(((u * u) * u) * static_cast<double>(vocab));
-      if (t < kT) rows.tokens.push_back(static_cast<int32_t>(token));
-      if (t > 0) rows.targets.push_back(static_cast<int32_t>(token));
-      previous = token;
-    }
-  }
-  return rows;
 }
 
 // "02 13" as the golden has it.
@@ -142,13 +100,13 @@ void compare_load(const ChainRun& run, const ModelSpec& spec, const std::string&
 }
 
 void expect_agreement(const std::string& name) {
-  const json golden = load(name);
+  const json golden = load_golden(name);
   const ModelSpec spec = spec_of(golden);
   const Model model = build_model(spec, {.batch = kRows, .seq_len = kT});
   const std::unique_ptr<Device> device = make_cpu_device({.threads = 2});
   ChainRun run(model, *device);
   for (const ParamSpec& param : model.params) run.set_param(param.name, drawn(param, spec));
-  const Sequences rows = sequences_from(golden["first"].get<int64_t>(), spec.vocab);
+  const GoldenRows rows = golden_rows(golden["first"].get<int64_t>(), kRows, kT, spec.vocab);
   run.set_batch("tokens", rows.tokens);
   run.set_batch("targets", rows.targets);
   run.forward();

@@ -3,33 +3,19 @@
 // tests/golden/torch/.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "base/random.h"
 #include "compile/compile.h"
 #include "device/cpu/cpu_device.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
+#include "train/torch_golden.h"
 
 namespace trireme {
 namespace {
 
 using nlohmann::json;
-
-json load(const std::string& name) {
-  std::ifstream file(std::string(TRIREME_SOURCE_DIR) + "/tests/golden/torch/" + name + ".json");
-  return json::parse(file);
-}
-
-std::string toml_value(const json& value) {
-  if (!value.is_object()) return value.dump();
-  std::string text;
-  for (const auto& [key, item] : value.items())
-    text += (text.empty() ? "" : ", ") + key + " = " + toml_value(item);
-  return "{" + text + "}";
-}
 
 RunSpec spec_of(const json& model, const json& optimizer, const std::string& compute) {
   std::string text = "[model]\n";
@@ -47,12 +33,7 @@ RunSpec spec_of(const json& model, const json& optimizer, const std::string& com
 
 void draw_weights(Engine& engine, const Model& model) {
   for (size_t i = 0; i < model.params.size(); ++i) {
-    const ParamSpec& param = model.params[i];
-    const RandomStream stream(1, "golden/" + param.name);
-    const bool gain = param.name.ends_with("norm.weight");
-    std::vector<float> values(static_cast<size_t>(count(param.shape)));
-    for (size_t k = 0; k < values.size(); ++k)
-      values[k] = static_cast<float>((gain ? 1.0 : 0.0) + (stream.uniform(k) - 0.5) * 0.2);
+    std::vector<float> values = golden_weights(model.params[i]);
     const ParamId id(static_cast<int64_t>(i));
     engine.write_state(id, ParamState::master, values);
     std::fill(values.begin(), values.end(), 0.0f);
@@ -61,31 +42,12 @@ void draw_weights(Engine& engine, const Model& model) {
   }
 }
 
-// The rows of one step, B = 4, T = 64.
-struct Rows {
-  std::vector<int32_t> tokens, targets;
-  int64_t counted = 0;
-};
+constexpr int64_t kT = 64, kRows = 4;  // of a step
 
-Rows rows_of_step(int64_t step, int64_t vocab, bool masked) {
-  constexpr int64_t kT = 64, kRows = 4;
-  const RandomStream copy(1, "golden/copy"), draw(1, "golden/tokens");
-  Rows rows;
-  for (int64_t k = step * kRows; k < (step + 1) * kRows; ++k) {
-    int64_t previous = 0;
-    for (int64_t t = 0; t <= kT; ++t) {
-      const auto at = static_cast<uint64_t>(k * (kT + 1) + t);
-      const double u = draw.uniform(at);
-      const bool copied = t > 0 && copy.uniform(at) < 0.5;
-      const int64_t token = copied ? (5 * previous + 17) % vocab
-                                   : static_cast<int64_t>(((u * u) * u) * static_cast<double>(vocab));
-      const bool ignored = masked && k % 4 == 1 && t - 1 >= 40;
-      if (t < kT) rows.tokens.push_back(static_cast<int32_t>(token));
-      if (t > 0) rows.targets.push_back(ignored ? -1 : static_cast<int32_t>(token));
-      if (t > 0 && !ignored) ++rows.counted;
-      previous = token;
-    }
-  }
+// Targets of the second row from 40 on are ignored where `masked`.
+GoldenRows rows_of_step(int64_t step, int64_t vocab, bool masked) {
+  GoldenRows rows = golden_rows(step * kRows, kRows, kT, vocab);
+  if (masked) std::fill(rows.targets.begin() + kT + 40, rows.targets.begin() + 2 * kT, -1);
   return rows;
 }
 
@@ -99,16 +61,17 @@ struct Run {
   }
 
   StepOutcome step(int64_t index, bool masked) {
-    const Rows rows = rows_of_step(index, spec.model.vocab, masked);
+    const GoldenRows rows = rows_of_step(index, spec.model.vocab, masked);
     std::vector<BatchArrays> batches;
     for (size_t m = 0; m < 2; ++m) {
       BatchArrays arrays;
       for (const BatchField& field : compiled.program.batch)
-        arrays.push_back((field.name == "tokens" ? rows.tokens : rows.targets).data() + m * 2 * 64);
+        arrays.push_back((field.name == "tokens" ? rows.tokens : rows.targets).data() + m * 2 * kT);
       batches.push_back(arrays);
     }
+    const auto counted = static_cast<int64_t>(rows.targets.size()) - std::ranges::count(rows.targets, -1);
     return run_optimizer_step(engine, spec.optimizer,
-                              {learning_rate(spec.lr, spec.optimizer.lr, index), index + 1, rows.counted},
+                              {learning_rate(spec.lr, spec.optimizer.lr, index), index + 1, counted},
                               batches);
   }
 
@@ -151,7 +114,7 @@ double allowed(const json& golden, const char* what) {
 }
 
 void expect_agreement(const std::string& name) {
-  const json golden = load(name);
+  const json golden = load_golden(name);
   Run run(spec_of(golden["model"], golden["optimizer"], "fp32"));
   const bool masked = golden["batch"]["masked"].get<bool>();
   for (size_t s = 0; s < golden["loss"].size(); ++s) {
@@ -171,8 +134,8 @@ TEST(TorchParity, Llama) { expect_agreement("llama"); }
 // In bf16 the curve stays as near to PyTorch's f32 curve as PyTorch's own bf16 runs do: the mean distance
 // over a hundred steps, at most 1.5 times that of the farthest of them.
 void expect_bf16_within_noise(const std::string& name) {
-  const json golden = load(name + "_bf16");
-  const json model = load(name)["model"];
+  const json golden = load_golden(name + "_bf16");
+  const json model = load_golden(name)["model"];
   Run run(spec_of(model, golden["optimizer"], "bf16"));
   const std::vector<double> exact = golden["f32"].get<std::vector<double>>();
   const auto distance = [&](const std::vector<double>& curve) {
