@@ -168,9 +168,9 @@ TEST(HfConfig, SlidingWindows) {
 }
 
 TEST(HfConfig, OutOfRangeIsFoundByResolve) {
-  EXPECT_THAT(error_of(kBase.substr(kBase.find("[data]")),
-                       {"model.hf=" + golden_path("hf_gpt2"), "data.seq_len=33"}),
-              HasSubstr("model.context = 32"));
+  EXPECT_THAT(
+      error_of(kBase.substr(kBase.find("[data]")), {"model.hf=" + golden_path("hf_gpt2"), "data.seq_len=33"}),
+      HasSubstr("model.context = 32"));
 }
 
 TEST(HfConfig, HostileText) {
