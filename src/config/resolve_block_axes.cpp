@@ -44,6 +44,11 @@ void check_tensor(const RawConfig& raw) {
 
 void check_context(const RawConfig& raw) {
   const int64_t cp = *raw.parallel.cp, seq_len = *raw.data.seq_len;
+  if (has_experts(raw) && *raw.model.moe.capacity_factor > 0)
+    fail_key(raw, "moe.capacity_factor",
+             "drops choices in the order of tokens, which parallel.cp = {} keeps on different ranks; use "
+             "capacity_factor = 0, or cp = 1",
+             cp);
   if (*raw.parallel.cp_mode != ContextMode::ulysses) {
     if (seq_len % (2 * cp) != 0)
       fail_key(raw, "parallel.cp",

@@ -55,6 +55,10 @@ void resolve_mla(RawConfig& raw) {
   if (*mla.rope_dim % 2 != 0)
     fail_key(raw, "model.mla.rope_dim", "is odd, but rotary positions turn dims in pairs; use {} or {}",
              *mla.rope_dim - 1, *mla.rope_dim + 1);
+  if (*mla.nope_dim % 2 != 0)
+    fail_key(raw, "model.mla.nope_dim",
+             "is odd, but the size of a head, nope_dim + rope_dim, is even; use {}",
+             *mla.nope_dim == 1 ? "2" : fmt::format("{} or {}", *mla.nope_dim - 1, *mla.nope_dim + 1));
   if (!mla.v_dim) mla.v_dim = mla.nope_dim;
   const int64_t dim = *mla.nope_dim + *mla.rope_dim;
   if (*mla.v_dim > dim)

@@ -57,9 +57,19 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const Ra
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
-  if (is_done())
-    log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on", folder.path,
-             start.step, spec.run.steps);
+  if (!is_done()) return;
+  clear_leftovers();
+  log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on", folder.path,
+           start.step, spec.run.steps);
+}
+
+// The process that saved the last checkpoint may have been killed before it had removed older ones.
+void RunSetup::clear_leftovers() {
+  try {
+    for (const std::string& name : remove_leftovers(*checkpoints)) log.info("removed {}", name);
+  } catch (const EnvError& error) {
+    log.warn("{}", error.what());
+  }
 }
 
 RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)

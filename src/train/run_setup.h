@@ -57,6 +57,7 @@ struct RunSetup {
  private:
   RunSetup(const RunSpec& spec, const RanksHere& here, const LogOptions& log_options);
   void open_data();
+  void clear_leftovers();
   void compile_program();
   void check_memory() const;
   void enter_folder(const ResumeChoice& resume);

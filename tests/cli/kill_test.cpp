@@ -57,6 +57,20 @@ TEST(Kill, AtRandomMomentsChangesNoBit) {
               static_cast<long long>(run), whole_s.count());
 }
 
+// Killed behind the last save, while older checkpoints were being removed: the run is done, and is cleared
+// up.
+TEST(Kill, ADoneRunIsClearedUpToo) {
+  const TinyRun tiny;
+  ASSERT_EQ(tiny.train().exit_code, 0);
+  const std::vector<std::string> whole = tiny.checkpoints("tiny");
+  const std::string folder = tiny.run_folder("tiny") + "/checkpoints/";
+  std::filesystem::copy(folder + whole.front(), folder + ".tmp-" + whole.front(),
+                        std::filesystem::copy_options::recursive);
+  ASSERT_NE(tiny.checkpoints("tiny"), whole);
+  EXPECT_EQ(tiny.train().exit_code, 0);
+  EXPECT_EQ(tiny.checkpoints("tiny"), whole);
+}
+
 struct Damage {
   const char* name;
   void (*inflict)(const std::string& checkpoint);

@@ -239,7 +239,8 @@ TEST(ProcessRun, AMistakeIsSaidOnce) {
   };
   expect(train(tiny, 2, {{"batch.foo", "1"}}), 2, "unknown key batch.foo");
   expect(train(tiny, 3, kShared, {"--ranks", "4"}), 2,
-         "the config has 4 ranks (parallel.pp = 1 x dp_replicate = 4 x dp_shard = 1), which 3 processes");
+         "the config has 4 ranks (parallel.pp = 1 x dp_replicate = 4 x dp_shard = 1 x cp = 1 x tp = 1), "
+         "which 3 processes");
   expect(train(tiny, 2, kShared), 2, "which 2 processes do not divide: start 1 process, or set --ranks 2");
   expect(train(tiny, 2, with({{"parallel.pp", "3"}})), 2,
          "start 1, 3 or another divisor of 3, or set --ranks 6");

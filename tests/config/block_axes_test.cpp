@@ -198,5 +198,13 @@ TEST(BlockAxesKeys, RanksInAll) {
       HasSubstr("parallel.ep = 4 does not divide the ranks it is a part of (parallel.dp_shard = 2 x"));
 }
 
+TEST(BlockAxesKeys, DroppingNeedsWholeSequences) {
+  const Keys llama = {"model.family=llama", "moe.experts=4", "moe.capacity_factor=1.5"};
+  EXPECT_EQ(with(joined(llama, {"parallel.tp=2"})).parallel.tp, 2);
+  EXPECT_EQ(error_with(joined(llama, {"parallel.cp=2"})),
+            "--set: moe.capacity_factor = 1.5 drops choices in the order of tokens, which parallel.cp = 2 "
+            "keeps on different ranks; use capacity_factor = 0, or cp = 1");
+}
+
 }  // namespace
 }  // namespace trireme::test

@@ -102,6 +102,9 @@ TEST(MoeKeys, Refused) {
 TEST(MoeKeys, MlaRefused) {
   EXPECT_THAT(error_with({"model.family=deepseek"}), HasSubstr("model.mla.kv_rank is missing"));
   EXPECT_THAT(error(kDeepseek, {"model.mla.rope_dim=7"}), HasSubstr("model.mla.rope_dim = 7 is odd"));
+  EXPECT_THAT(error(kDeepseek, {"model.mla.nope_dim=15"}),
+              HasSubstr("model.mla.nope_dim = 15 is odd, but the size of a head, nope_dim + rope_dim, is "
+                        "even; use 14 or 16"));
   EXPECT_THAT(error(kDeepseek, {"model.mla.v_dim=25"}),
               HasSubstr("model.mla.v_dim = 25 is more than nope_dim + rope_dim = 24"));
   EXPECT_THAT(error(kDeepseek, {"model.head_dim=16"}), HasSubstr("is not mla.nope_dim + mla.rope_dim = 24"));

@@ -76,6 +76,13 @@ TEST(Parity, ExpertsUnderEveryOtherAxis) {
                          {.cp = 2}});
 }
 
+// An expert is full by the order of a micro-batch's tokens, however they are cut.
+TEST(Parity, DroppedChoices) {
+  RunForm form = kMixtral;
+  form.more += "\ncapacity_factor = 0.5";
+  expect_parity(form, {{.tp = 2}, {.shard = 2, .tp = 2, .ep = 2}});
+}
+
 TEST(Parity, AFurtherToken) {
   RunForm form = kDeepseek;
   form.more = "mtp = 1\n" + form.more;

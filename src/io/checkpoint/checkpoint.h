@@ -52,6 +52,10 @@ struct SaveReport {
   std::optional<std::string> removal_error;  // why an old one could not be removed; the new one stands
 };
 
+// Removes the folders that a killed save or removal left, under a temporary name or never committed, and says
+// which. Saving does so first.
+std::vector<std::string> remove_leftovers(ByteStore& store);
+
 // Durable when it returns. On an error (disk full, unwritable) nothing of it remains and older checkpoints
 // are intact. A checkpoint of the same step is replaced in one instant.
 SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,

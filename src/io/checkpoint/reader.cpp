@@ -137,8 +137,8 @@ void CheckpointReader::require_exactly(std::span<const std::string> names) const
   const std::string extra = first_beyond(stored, wanted);
   if (missing.empty() && extra.empty()) return;
   fail_user(
-      "checkpoint {} holds another model: {}{}{}; resume with the run's own model settings, or start anew "
-      "with --resume never",
+      "checkpoint {} holds another model, or another optimizer's state: {}{}{}; resume with the run's own "
+      "model settings and optimizer.kind, or start anew with --resume never",
       location(), missing.empty() ? "" : "it lacks tensor " + missing,
       missing.empty() || extra.empty() ? "" : " and ",
       extra.empty() ? "" : "it has the further tensor " + extra);

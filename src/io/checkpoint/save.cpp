@@ -16,20 +16,6 @@ constexpr const char* kRankFile = "rank-00000.safetensors";
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Folders that a killed save or removal left: under a temporary name, or renamed but never committed.
-void remove_leftovers(ByteStore& store, std::vector<std::string>& removed) {
-  for (const std::string& name : store.list("")) {
-    if (!is_leftover(name)) continue;
-    store.remove(name);
-    removed.push_back(name);
-  }
-  for (const CheckpointName& found : list_checkpoints(store)) {
-    if (found.committed) continue;
-    store.remove(found.name);
-    removed.push_back(found.name);
-  }
-}
-
 // The ranges that get a checksum each, piece by piece in the order of the file.
 std::vector<std::span<const std::byte>> checksum_blocks(std::span<const TensorPiece> pieces,
                                                         const SafetensorsLayout& layout) {
@@ -106,6 +92,21 @@ void prune(ByteStore& store, int64_t step, int64_t keep, SaveReport& report) {
 }
 }  // namespace
 
+std::vector<std::string> remove_leftovers(ByteStore& store) {
+  std::vector<std::string> removed;
+  for (const std::string& name : store.list("")) {
+    if (!is_leftover(name)) continue;
+    store.remove(name);
+    removed.push_back(name);
+  }
+  for (const CheckpointName& found : list_checkpoints(store)) {
+    if (found.committed) continue;
+    store.remove(found.name);
+    removed.push_back(found.name);
+  }
+  return removed;
+}
+
 SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
                            const SaveOptions& options) {
   CHECK(meta.step >= 0 && options.keep >= 0 && options.threads >= 1, "step {}, keep {}, threads {}",
@@ -114,7 +115,7 @@ SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::sp
   report.name = checkpoint_name(meta.step);
   report.location = store.locate(report.name);
   try {
-    remove_leftovers(store, report.removed);
+    report.removed = remove_leftovers(store);
     const std::string json =
         write_staged(store, store.staging(report.name), meta, pieces, options, report.bytes);
     store.publish(report.name, {.name = kCommittedFile, .content = committed_text(json)});

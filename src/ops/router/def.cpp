@@ -103,10 +103,11 @@ int64_t scratch_forward(const OpSig& sig, int threads) {
 int64_t scratch_grad(const OpSig& sig, int) { return bytes_of(sig.inputs[3]); }
 
 // Tokens stay where they are; each rank counts its own. Over whole sequences counts need whole sequences, or
-// slices of each.
+// slices of each. Who finds an expert full depends on all tokens before it.
 Cut place(const PlaceQuery& query) {
   Cut cut = place_by_rows(query);
-  if (cut.outputs[0] == kRows && unpack_attrs<RouterAttrs>(query.op.attrs).counts_per == "sequence")
+  const auto a = unpack_attrs<RouterAttrs>(query.op.attrs);
+  if (cut.outputs[0] == kRows && (a.counts_per == "sequence" || a.capacity_factor > 0))
     return place_whole(query);
   if (cut.outputs[3] != kReplicate) cut.outputs[3] = kPartial;
   return cut;
