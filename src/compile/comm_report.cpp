@@ -9,19 +9,14 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/op_axis.h"
 
 namespace trireme {
 namespace {
 
-const std::string* axis_of(const Op& op) {
-  const AttrValue* value = op.attrs.find("axis");
-  const auto* name = value != nullptr ? std::get_if<std::string>(value) : nullptr;
-  return name != nullptr && !name->empty() ? name : nullptr;
-}
-
 int64_t sent_by(const Code& code, const Op& op) {
   const OpDef& def = op_def(op.kind);
-  return def.wire_bytes != nullptr && axis_of(op) != nullptr ? def.wire_bytes(signature(op, code.values)) : 0;
+  return def.wire_bytes != nullptr && !axis_of(op).empty() ? def.wire_bytes(signature(op, code.values)) : 0;
 }
 
 std::string size_text(int64_t bytes) { return fmt::format("{:>14} B", bytes); }
@@ -29,8 +24,8 @@ std::string size_text(int64_t bytes) { return fmt::format("{:>14} B", bytes); }
 std::string ops_text(const Code& code, Section section) {
   std::string text;
   for (const Op* op : ops_of(code, section))
-    if (axis_of(*op) != nullptr && sent_by(code, *op) > 0)
-      text += fmt::format("  {:<15} {:<3} {:<22} {:<36} {}\n", name_of(section), *axis_of(*op), op->kind,
+    if (sent_by(code, *op) > 0)
+      text += fmt::format("  {:<15} {:<3} {:<22} {:<36} {}\n", name_of(section), axis_of(*op), op->kind,
                           op->outputs[0].valid() ? code.value(op->outputs[0]).name : "",
                           size_text(sent_by(code, *op)));
   for (int a = 0; a < kBlockAxes; ++a) {
@@ -100,7 +95,7 @@ int64_t sent_bytes(const Program& program, const Action& action) {
 int64_t sent_bytes(const Code& code, Section section, BlockAxis axis) {
   int64_t bytes = 0;
   for (const Op* op : ops_of(code, section))
-    if (axis_of(*op) != nullptr && *axis_of(*op) == name_of(axis)) bytes += sent_by(code, *op);
+    if (axis_of(*op) == name_of(axis)) bytes += sent_by(code, *op);
   return bytes;
 }
 

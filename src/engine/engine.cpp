@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "ops/op_axis.h"
 
 namespace trireme {
 namespace {
@@ -56,29 +57,28 @@ void Engine::prepare(const Action& action) {
     const OpSig sig = signature(*op, code.values);
     const OpDef& def = op_def(op->kind);
     section.kernels.push_back(device_.prepare(sig));
-    section.comms.push_back(axis_of(*op));
+    section.comms.push_back(comm_of(*op));
     section.has_scratch.push_back(def.scratch_bytes != nullptr &&
                                   def.scratch_bytes(sig, program_.threads) > 0);
   }
 }
 
 // What an op that names a mesh axis is given.
-const AxisComm* Engine::axis_of(const Op& op) {
-  const AttrValue* value = op.attrs.find("axis");
-  const auto* name = value != nullptr ? std::get_if<std::string>(value) : nullptr;
-  if (name == nullptr || name->empty() || !device_.host_addressable()) return nullptr;
+const AxisComm* Engine::comm_of(const Op& op) {
+  const std::string_view axis = axis_of(op);
+  if (axis.empty() || !device_.host_addressable()) return nullptr;
   for (size_t a = 0; a < axes_.size(); ++a) {
-    if (name_of(static_cast<BlockAxis>(a)) != *name) continue;
+    if (name_of(static_cast<BlockAxis>(a)) != axis) continue;
     const CommId id = program_.axes[a];
     CHECK(id.valid() && static_cast<size_t>(id.index) < communicators_.size(),
-          "{} talks on {}, which has no ranks", op.kind, *name);
+          "{} talks on {}, which has no ranks", op.kind, axis);
     if (axes_[a].ranks == nullptr) {
       axis_queues_[a] = std::make_unique<CommWorker>();
       axes_[a] = {communicators_[static_cast<size_t>(id.index)], axis_queues_[a].get(), nullptr};
     }
     return &axes_[a];
   }
-  CHECK(false, "{} talks on {}, which is no axis", op.kind, *name);
+  CHECK(false, "{} talks on {}, which is no axis", op.kind, axis);
 }
 
 size_t Engine::queue_of(const Action& action) {

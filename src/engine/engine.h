@@ -115,7 +115,7 @@ class Engine {
 
   static size_t queue_of(const Action& action);
   void prepare(const Action& action);
-  const AxisComm* axis_of(const Op& op);
+  const AxisComm* comm_of(const Op& op);
   void start(const Action& action, size_t index, std::span<const BatchArrays> batches, Ticket& ticket);
   Ticket submit(const Action& action, ActionTime* time);
   void transfer(const Transfer& transfer, std::string_view what) const;
