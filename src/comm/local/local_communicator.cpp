@@ -58,7 +58,7 @@ class LocalCommunicator final : public Communicator {
 
   LocalSlot& slot(int rank) const { return group_->slots[static_cast<size_t>(rank)]; }
   LocalMailbox& mailbox(int from, int to) const {
-    return group_->mailboxes[static_cast<size_t>(from * size() + to)];
+    return group_->mailboxes[static_cast<size_t>(from) * group_->slots.size() + static_cast<size_t>(to)];
   }
   template <class F>
   void collective(const LocalCall& call, std::string_view what, const F& read_peers);

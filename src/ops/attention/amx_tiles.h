@@ -23,7 +23,7 @@ inline constexpr int64_t kTileFloats = 256;  // elements
 using Bits = uint16_t;                       // of a bf16
 
 // All eight tiles at full size. Other libraries use the tiles too: begin before a task, end after it.
-void begin_tiles() {
+inline void begin_tiles() {
   struct alignas(64) {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};
     uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -32,7 +32,7 @@ void begin_tiles() {
   asm volatile("" : : "r"(&config) : "memory");  // g++ 12 believes that only its first 8 bytes are read
   _tile_loadconfig(&config);
 }
-void end_tiles() { _tile_release(); }
+inline void end_tiles() { _tile_release(); }
 
 // A matrix of tiles; strides from tile to tile in bytes.
 struct Tiles {

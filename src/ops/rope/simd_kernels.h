@@ -51,7 +51,7 @@ void rotate_interleaved(const void* x_row, void* y_row, const float* turn, int64
   }
 }
 
-RopeRow rope_row_here(RotaryLayout layout, DType dtype) {
+inline RopeRow rope_row_here(RotaryLayout layout, DType dtype) {
   if (layout == RotaryLayout::half) return dtype == DType::bf16 ? rotate_half<bf16> : rotate_half<float>;
   return dtype == DType::bf16 ? rotate_interleaved<bf16> : rotate_interleaved<float>;
 }
