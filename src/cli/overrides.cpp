@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/limits.h"
+#include "config/ranges.h"
 
 namespace trireme::cli {
 
@@ -14,13 +15,12 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
 }
 
 void add_ranks(CLI::App& command, std::optional<int64_t>& ranks) {
-  constexpr int64_t kMost = 1 << 20;
   command
       .add_option(
           "--ranks", ranks,
           "ranks in all, over what the config says: parallel.pp x cp x tp times parallel.dp_shard where "
           "parallel.zero > 0, else times parallel.dp_replicate")
-      ->check(between(1, kMost));
+      ->check(between(1, kMostRanks));
 }
 
 }  // namespace trireme::cli

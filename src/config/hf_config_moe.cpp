@@ -101,6 +101,14 @@ void read_latent_attention(HfReader& in, RawModel& m) {
   in.only_boolean("attention_bias", false);
 }
 
+// Without the key there is the class's one; null is DeepSeek's own way to say that there are none.
+int64_t shared_ffn(HfReader& in, int64_t expert_ffn) {
+  const int64_t experts = in.integer("n_shared_experts").value_or(in.is_null("n_shared_experts") ? 0 : 1);
+  int64_t ffn = 0;
+  if (__builtin_mul_overflow(experts, expert_ffn, &ffn)) in.refuse("n_shared_experts", "is too many");
+  return ffn;
+}
+
 // What DeepSeek-V3's own file says and transformers' class has no key for.
 void check_released_file(HfReader& in) {
   in.only_number("moe_layer_freq", 1);
@@ -124,10 +132,7 @@ RawModel read_hf_deepseek_v3(HfReader& in) {
   read_latent_attention(in, m);
   read_experts(in, m, "n_routed_experts");
   m.moe.expert_ffn = in.need_integer("moe_intermediate_size");
-  int64_t shared = 0;
-  if (__builtin_mul_overflow(in.integer("n_shared_experts").value_or(1), *m.moe.expert_ffn, &shared))
-    in.refuse("n_shared_experts", "is too many");
-  m.moe.shared_ffn = shared;
+  m.moe.shared_ffn = shared_ffn(in, *m.moe.expert_ffn);
   m.moe.first_dense = in.integer("first_k_dense_replace").value_or(3);
   m.moe.score = RouterScore::sigmoid;
   m.moe.normalize = in.boolean("norm_topk_prob").value_or(true);

@@ -89,6 +89,11 @@ const HfReader::Json* HfReader::find(const std::string& key) {
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
 
+bool HfReader::is_null(const std::string& key) const {
+  const auto it = object_.find(key);
+  return it != object_.end() && it->is_null();
+}
+
 void HfReader::refuse(const std::string& key, const std::string& wrong) const {
   const auto it = object_.find(key);
   std::string value = it == object_.end() ? "" : it->dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -22,6 +22,9 @@ class HfReader {
   // UserError: file, key, value and what is wrong.
   [[noreturn]] void refuse(const std::string& key, const std::string& wrong) const;
 
+  // Written down as null, for the keys where that says something.
+  bool is_null(const std::string& key) const;
+
   // Values of a type, nothing when absent or null; UserError for another type.
   std::optional<int64_t> integer(const std::string& key);
   int64_t need_integer(const std::string& key);

@@ -1,10 +1,9 @@
 // A number of ranks given for one start, over the data-parallel degrees that a config says.
 #include "base/error.h"
+#include "config/ranges.h"
 #include "config/raw_config.h"
 
 namespace trireme {
-
-constexpr int64_t kMostRanks = 1 << 20;
 
 void spread_over(RawConfig& raw, int64_t ranks) {
   RawParallel& parallel = raw.parallel;

@@ -71,11 +71,11 @@ void check_sequence(const RawConfig& raw) {
   const int64_t tp = *raw.parallel.tp, cp = *raw.parallel.cp;
   const int64_t rows = *raw.batch.micro * *raw.data.seq_len / cp;
   if (rows % tp != 0)
-    fail_key(raw, "parallel.tp",
-             "does not divide the {} tokens of a micro-batch (batch.micro = {} x data.seq_len = {} / cp = "
-             "{}), which "
-             "parallel.sequence = true cuts; use another batch.micro, or sequence = false",
-             rows, *raw.batch.micro, *raw.data.seq_len, cp);
+    fail_key(
+        raw, "parallel.tp",
+        "does not divide the {} tokens of a micro-batch (batch.micro = {} x data.seq_len = {} / cp = {}), "
+        "which parallel.sequence = true cuts; use a multiple of {} for batch.micro, or sequence = false",
+        rows, *raw.batch.micro, *raw.data.seq_len, cp, tp / std::gcd(tp, *raw.data.seq_len / cp));
   const int64_t own = rows / tp;
   if (own % *raw.parallel.tp_chunks != 0)
     fail_key(raw, "parallel.tp_chunks",

@@ -11,8 +11,6 @@
 namespace trireme {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 20;
-
 std::string number(double x) {
   return std::abs(x) < 1e18 && x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{}", x);
 }

@@ -1,6 +1,7 @@
 // Small operations on Graphs.
 #include "ir/graph.h"
 
+#include <algorithm>
 #include <array>
 
 namespace trireme {
@@ -15,6 +16,10 @@ std::string_view name_of(ValueRole role) {
 ValueId add_value(Graph& graph, Value value) {
   graph.values.push_back(std::move(value));
   return ValueId(static_cast<int64_t>(graph.values.size()) - 1);
+}
+
+bool reads(const Op& op, ValueId value) {
+  return std::find(op.inputs.begin(), op.inputs.end(), value) != op.inputs.end();
 }
 
 std::vector<ValueId> values_with(const std::vector<Value>& values, ValueRole role) {

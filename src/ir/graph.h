@@ -61,6 +61,8 @@ struct Graph {
 
 ValueId add_value(Graph& graph, Value value);
 
+bool reads(const Op& op, ValueId value);
+
 // The ids of the values with `role`, in order.
 std::vector<ValueId> values_with(const std::vector<Value>& values, ValueRole role);
 

@@ -15,14 +15,10 @@ struct Touched {
   std::vector<size_t> read, added_to;
 };
 
-bool among(const std::vector<ValueId>& ids, ValueId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 Touched touched_by(const Code& code, Section section) {
   const std::vector<const Op*> ops = ops_of(code, section);
-  const auto reads = [&](ValueId id) {
-    return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return among(op->inputs, id); });
+  const auto is_read = [&](ValueId id) {
+    return std::any_of(ops.begin(), ops.end(), [&](const Op* op) { return reads(*op, id); });
   };
   const auto writes = [&](const std::string& name) {
     return std::any_of(ops.begin(), ops.end(), [&](const Op* op) {
@@ -36,10 +32,10 @@ Touched touched_by(const Code& code, Section section) {
   for (size_t slot = 0; slot < params.size(); ++slot) {
     bool packed = false;
     for (const Op& op : code.prepare)
-      packed = packed ||
-               (among(op.inputs, params[slot]) && std::any_of(op.outputs.begin(), op.outputs.end(), reads));
+      packed =
+          packed || (reads(op, params[slot]) && std::any_of(op.outputs.begin(), op.outputs.end(), is_read));
     touched.packs = touched.packs || packed;
-    if (packed || reads(params[slot])) touched.read.push_back(slot);
+    if (packed || is_read(params[slot])) touched.read.push_back(slot);
     if (writes(code.value(params[slot]).name + ".grad")) touched.added_to.push_back(slot);
   }
   return touched;

@@ -107,14 +107,13 @@ void TimelineBuilder::prepare(size_t b) {
 // This rank's shard into its place, then the others'.
 void TimelineBuilder::start_fetch(size_t g) {
   const ParamGroup& group = this->group(g);
-  const bool alone = plan_.sharding.of(groups_[g].domain).count == 1;
   if (!groups_[g].copied) return;
   weights_life_ = timeline_;
-  const int64_t size = size_of(plan_.compute);
-  if (alone && plan_.compute == DType::f32) {
+  if (!is_cut(g) && plan_.compute == DType::f32) {  // the master weights serve
     copies_[g].fetches.push_back({ActionId(), group.master});
     return;
   }
+  const int64_t size = size_of(plan_.compute);
   const BufferId gathered = buffer(group.name + "/gathered", BufferClass::compute, group.elements * size);
   Location own{group.master, 0};  // f32 weights go out as they are
   if (plan_.compute != DType::f32) {
@@ -124,17 +123,14 @@ void TimelineBuilder::start_fetch(size_t g) {
                         {{"from", {group.master, 0}}, {"to", own}}),
                -1);
   }
-  if (alone) {
-    copies_[g].fetches.push_back({ActionId(), gathered});
-    return;
-  }
-  const ActionId gather =
-      add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
-                                            .comm = plan_.comms.of(groups_[g].domain).shard,
-                                            .from = own,
-                                            .to = {gathered, 0},
-                                            .count = group.shard_elements,
-                                            .dtype = plan_.compute}});
+  ActionId gather;
+  if (is_cut(g))
+    gather = add_comm(ActionKind::gather_params, {{.op = CommOp::all_gather,
+                                                   .comm = plan_.comms.of(groups_[g].domain).shard,
+                                                   .from = own,
+                                                   .to = {gathered, 0},
+                                                   .count = group.shard_elements,
+                                                   .dtype = plan_.compute}});
   copies_[g].fetches.push_back({gather, gathered});
 }
 

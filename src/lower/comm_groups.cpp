@@ -20,10 +20,39 @@ enum Channel : int32_t {
   kLink,
   kExpertDp,
   kExpertShard,
-  kTp,
-  kEp,
+  kTpSums,
+  kEpSums,
   kAxis,  // + BlockAxis: of the ops inside blocks
 };
+
+std::string name_of(Channel channel, const std::vector<int32_t>& ranks) {
+  switch (channel) {
+    case kDp:
+      return "dp";
+    case kDpShard:
+      return "dp_shard";
+    case kDpReplicate:
+      return "dp_replicate";
+    case kPp:
+      return "pp";
+    case kCopies:
+      return "copies";
+    case kUses:
+      return "uses";
+    case kLink:
+      return fmt::format("{}>{}", ranks[0], ranks[1]);
+    case kExpertDp:
+      return "expert_dp";
+    case kExpertShard:
+      return "expert_shard";
+    case kTpSums:
+      return "tp_sums";
+    case kEpSums:
+      return "ep_sums";
+    default:
+      return std::string(name_of(static_cast<BlockAxis>(channel - kAxis)));
+  }
+}
 
 class Groups {
  public:
@@ -50,15 +79,9 @@ class Groups {
 
   CommIds list() {
     CommIds ids;
-    const auto name = [](Channel channel, const std::vector<int32_t>& ranks) -> std::string {
-      constexpr const char* kNames[] = {"dp", "dp_shard",  "dp_replicate", "pp",      "copies",  "uses",
-                                        "",   "expert_dp", "expert_shard", "tp_sums", "ep_sums", "tp",
-                                        "cp", "ep"};
-      return channel == kLink ? fmt::format("{}>{}", ranks[0], ranks[1]) : kNames[channel];
-    };
     for (const auto& [channel, ranks] : wanted_) {
       const CommId id(static_cast<int64_t>(program_.comms.size()));
-      program_.comms.push_back({name(channel, ranks), channel, ranks});
+      program_.comms.push_back({name_of(channel, ranks), channel, ranks});
       const int32_t other = ranks[ranks[0] == program_.rank ? 1 : 0] / stage_;
       CommIds::DataParallel& dense = ids.domains[static_cast<size_t>(Domain::dense)];
       CommIds::DataParallel& expert = ids.domains[static_cast<size_t>(Domain::expert)];
@@ -67,8 +90,8 @@ class Groups {
       if (channel == kDpReplicate) dense.replicate = expert.replicate = id;
       if (channel == kExpertDp) expert.all = id;
       if (channel == kExpertShard) expert.shard = id;
-      if (channel == kTp) ids.tp = id;
-      if (channel == kEp) ids.ep = id;
+      if (channel == kTpSums) ids.tp = id;
+      if (channel == kEpSums) ids.ep = id;
       if (channel == kPp) ids.pp = id;
       if (channel >= kAxis) program_.axes[static_cast<size_t>(channel - kAxis)] = id;
       if (channel == kCopies) ids.copies[other] = id;
@@ -103,8 +126,8 @@ CommIds add_comm_groups(Program& program, const StageMap& map,
     groups.along(kExpertDp, {.size = mesh.dp_replicate * shards / ep, .stride = ep * tp});
     groups.along(kExpertShard, {.size = shards / ep, .stride = ep * tp});
   }
-  groups.along(kTp, {.size = tp, .stride = 1});
-  groups.along(kEp, {.size = ep, .stride = tp});
+  groups.along(kTpSums, {.size = tp, .stride = 1});
+  groups.along(kEpSums, {.size = ep, .stride = tp});
   groups.along(kPp, {.size = mesh.pp, .stride = mesh.ranks_per_stage()});
   const auto axis = [](BlockAxis a) { return static_cast<Channel>(kAxis + static_cast<int32_t>(a)); };
   groups.along(axis(BlockAxis::tp), {.size = tp, .stride = 1});

@@ -84,7 +84,7 @@ Code grad_norm_code(int64_t partials, const UpdateRule& rule) {
   Code code;
   code.name = "grad_norm";
   const ValueId input = add_state(code, "partials", {DType::f64, {partials}});
-  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
+  const ValueId scalars = add_state(code, "scalars", step_scalars_type());
   code.forward.push_back(
       {"grad_norm", pack_attrs(GradNormAttrs{.clip_norm = rule.clip_norm}), {input}, {scalars}});
   return code;
@@ -93,7 +93,7 @@ Code grad_norm_code(int64_t partials, const UpdateRule& rule) {
 Code optimizer_code(const std::vector<FlatRange>& ranges, const UpdateRule& rule) {
   Code code;
   code.name = "optimizer";
-  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
+  const ValueId scalars = add_state(code, "scalars", step_scalars_type());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const FlatRange& range = ranges[i];
     const TensorType type{DType::f32, {range.end - range.begin}};
@@ -119,7 +119,7 @@ Code router_state_code(int64_t experts, double rate) {
   code.name = fmt::format("router_state.{}", experts);
   const TensorType type{DType::f32, {2, experts}};
   const ValueId load = add_state(code, "load", type);
-  const ValueId scalars = add_state(code, "scalars", {DType::f64, {static_cast<int64_t>(kStepScalars)}});
+  const ValueId scalars = add_state(code, "scalars", step_scalars_type());
   const std::vector<ValueId> updated{add_state(code, "state", type), add_state(code, "last", type)};
   code.forward.push_back({"expert_bias", pack_attrs(ExpertBiasAttrs{rate}), {load, scalars}, updated});
   return code;

@@ -23,18 +23,18 @@ struct Use {
 bool read_directly(const Code& code, ValueId param) {
   for (const auto* ops : {&code.forward, &code.backward})
     for (const Op& op : *ops)
-      if (std::find(op.inputs.begin(), op.inputs.end(), param) != op.inputs.end()) return true;
+      if (reads(op, param)) return true;
   return false;
 }
 
 bool packs(const Code& code, ValueId param) {
-  return std::any_of(code.prepare.begin(), code.prepare.end(), [&](const Op& op) {
-    return std::find(op.inputs.begin(), op.inputs.end(), param) != op.inputs.end();
-  });
+  return std::any_of(code.prepare.begin(), code.prepare.end(),
+                     [&](const Op& op) { return reads(op, param); });
 }
 
-struct Reads {
-  bool direct = false, packed = false;
+// What a block's code does with a parameter.
+struct Known {
+  bool direct = false, packed = false, tp_addends = false;
 };
 
 Domain domain_of(ParamRole role) {
@@ -63,7 +63,7 @@ bool is_cut_on_tp(const Param& param, const Mesh& mesh) {
 
 std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chains, DType compute) {
   std::vector<Use> uses(program.params.size());
-  std::map<std::pair<CodeId, ValueId>, Reads> known;
+  std::map<std::pair<CodeId, ValueId>, Known> known;
   for (const Chain& chain : chains)
     for (size_t b = 0; b < chain.size(); ++b) {
       const ChainBlock& block = chain[b];
@@ -77,11 +77,13 @@ std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chain
         const bool shared = !use.group.empty() && use.group != own;
         use.blocks.insert(b);
         use.group = shared ? param.name : own;
-        use.tp_addends = use.tp_addends || gives_tp_addends(code, slots[i]);
         const auto [it, fresh] = known.try_emplace({block.code, slots[i]});
-        if (fresh) it->second = {read_directly(code, slots[i]), packs(code, slots[i])};
+        if (fresh)
+          it->second = {read_directly(code, slots[i]), packs(code, slots[i]),
+                        gives_tp_addends(code, slots[i])};
         use.direct = use.direct || it->second.direct;
         use.packed = use.packed || it->second.packed;
+        use.tp_addends = use.tp_addends || it->second.tp_addends;
         use.in_copy = use.in_copy || (it->second.direct && code.value(slots[i]).type.dtype == compute);
       }
     }

@@ -101,6 +101,7 @@ class TimelineBuilder {
   void close_lane(const Addition& addition, size_t step);
   void add_up(const char* what, ActionKind kind, size_t group, const Location& earlier, const Location& later,
               int64_t elements);
+  std::vector<Transfer> tp_sums(size_t group, BufferId gradient) const;
   Reduced reduce(size_t slot, BufferId gradient, size_t step);
   void add_pending(size_t slot);
   void add_copies(size_t slot);
@@ -117,7 +118,6 @@ class TimelineBuilder {
                 const TensorType& type);
 
   // --- update (build_update.cpp)
-  std::vector<Transfer> tp_sums(size_t group, BufferId gradient) const;
   enum class Summed : uint8_t { here, over_ranks };
   BufferId sums_buffer(const char* name, int64_t sums, Summed summed);  // f64
   void gather_sums(CommId comm, const Location& sums, int64_t count);

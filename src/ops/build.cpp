@@ -2,19 +2,10 @@
 #include "ops/build.h"
 
 namespace trireme {
-namespace {
-
-std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<TensorType> types;
-  for (const ValueId id : ids) types.push_back(id.valid() ? graph.value(id).type : absent_type());
-  return types;
-}
-
-}  // namespace
 
 std::vector<ValueId> add_op(Graph& graph, std::string_view kind, Attrs attrs, std::vector<ValueId> inputs,
                             const std::vector<std::string>& output_names) {
-  const std::vector<TensorType> types = op_def(kind).infer(attrs, types_of(graph, inputs));
+  const std::vector<TensorType> types = op_def(kind).infer(attrs, types_of(inputs, graph.values));
   std::vector<ValueId> outputs(types.size());
   for (size_t i = 0; i < types.size(); ++i)
     if (i < output_names.size() && !output_names[i].empty())
@@ -25,7 +16,7 @@ std::vector<ValueId> add_op(Graph& graph, std::string_view kind, Attrs attrs, st
 
 void infer_types(Graph& graph) {
   for (const Op& op : graph.ops) {
-    const std::vector<TensorType> types = op_def(op.kind).infer(op.attrs, types_of(graph, op.inputs));
+    const std::vector<TensorType> types = op_def(op.kind).infer(op.attrs, types_of(op.inputs, graph.values));
     for (size_t i = 0; i < op.outputs.size(); ++i)
       if (op.outputs[i].valid()) graph.value(op.outputs[i]).type = types[i];
   }

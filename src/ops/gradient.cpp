@@ -2,7 +2,6 @@
 #include "ops/gradient.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "ops/op.h"
@@ -20,9 +19,7 @@ Value& value_of(Tape& tape, ValueId id) { return tape.values[static_cast<size_t>
 
 std::vector<ValueId> make_outputs(Tape& tape, const GradientBuilder::Emit& emit) {
   const OpDef& def = op_def(emit.kind);
-  std::vector<TensorType> inputs;
-  for (const ValueId id : emit.inputs) inputs.push_back(id.valid() ? value_of(tape, id).type : absent_type());
-  const std::vector<TensorType> types = def.infer(emit.attrs, inputs);
+  const std::vector<TensorType> types = def.infer(emit.attrs, types_of(emit.inputs, tape.values));
   std::vector<ValueId> outputs = emit.outputs;
   outputs.resize(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
@@ -86,19 +83,19 @@ bool GradientBuilder::wants_grad(int i) const {
 
 ValueId GradientBuilder::param_grad(int i) {
   if (!wants_grad(i)) return ValueId();
-  const auto index = static_cast<size_t>(input(i).index);
-  const Value& param = tape_.values[index];
+  const Value& param = value_of(tape_, input(i));
   CHECK(param.role == ValueRole::param, "{} is no parameter", param.name);
-  if (!tape_.param_grads[index].valid()) {
-    tape_.param_grads[index] = ValueId(static_cast<int64_t>(tape_.values.size()));
-    tape_.values.push_back(
-        {param.name + ".grad", {DType::f32, param.type.shape}, ValueRole::param_grad, param.placements});
-    if (gives_addends(i)) place_on_tp(tape_.values.back()) = kPartial;
+  const bool addends = gives_addends(i);
+  ValueId& grad = tape_.param_grads[static_cast<size_t>(input(i).index)];
+  if (!grad.valid()) {
+    Value sum{param.name + ".grad", {DType::f32, param.type.shape}, ValueRole::param_grad, param.placements};
+    if (addends) place_on_tp(sum) = kPartial;
+    grad = ValueId(static_cast<int64_t>(tape_.values.size()));
+    tape_.values.push_back(std::move(sum));
   }
-  const bool addends =
-      place_on_tp(tape_.values[static_cast<size_t>(tape_.param_grads[index].index)]) == kPartial;
-  CHECK(addends == gives_addends(i), "{} is read both whole and in parts", tape_.values[index].name);
-  return tape_.param_grads[index];
+  CHECK((place_on_tp(value_of(tape_, grad)) == kPartial) == addends, "{} is read both whole and in parts",
+        value_of(tape_, input(i)).name);
+  return grad;
 }
 
 ValueId GradientBuilder::take_input_grad(int i) {

@@ -17,15 +17,16 @@ Cost traffic(const OpSig& sig) {
   return cost;
 }
 
+std::vector<TensorType> types_of(const std::vector<ValueId>& ids, const std::vector<Value>& values) {
+  std::vector<TensorType> types;
+  types.reserve(ids.size());
+  for (const ValueId id : ids)
+    types.push_back(id.valid() ? values[static_cast<size_t>(id.index)].type : absent_type());
+  return types;
+}
+
 OpSig signature(const Op& op, const std::vector<Value>& values) {
-  const auto types = [&](const std::vector<ValueId>& ids) {
-    std::vector<TensorType> out;
-    out.reserve(ids.size());
-    for (const ValueId id : ids)
-      out.push_back(id.valid() ? values[static_cast<size_t>(id.index)].type : absent_type());
-    return out;
-  };
-  return {op.kind, op.attrs, types(op.inputs), types(op.outputs)};
+  return {op.kind, op.attrs, types_of(op.inputs, values), types_of(op.outputs, values)};
 }
 
 }  // namespace trireme

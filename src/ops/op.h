@@ -29,6 +29,7 @@ struct OpSig {
 };
 
 // Exact work of one call: what the mathematics needs, not what a kernel happens to do. One FMA = 2 flops.
+// The same on every rank of an axis that the op talks on, an even share: stages are cut by it, alike on all.
 struct Cost {
   int64_t flops = 0;
   int64_t bytes_read = 0;
@@ -132,6 +133,9 @@ std::span<const OpEntry> op_table();
 const OpEntry* find_op(std::string_view name);
 // The op must exist.
 const OpDef& op_def(std::string_view name);
+
+// Of the values with these ids among `values`; absent_type() for an invalid id.
+std::vector<TensorType> types_of(const std::vector<ValueId>& ids, const std::vector<Value>& values);
 
 // The signature of `op` among `values`.
 OpSig signature(const Op& op, const std::vector<Value>& values);

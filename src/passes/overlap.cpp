@@ -10,10 +10,6 @@
 namespace trireme {
 namespace {
 
-bool reads(const Op& op, ValueId value) {
-  return std::find(op.inputs.begin(), op.inputs.end(), value) != op.inputs.end();
-}
-
 bool is_product(const Op& op) { return op.kind == "linear" || op.kind == "linear_grad_input"; }
 
 std::string use_of(const Op& product) { return product.kind == "linear" ? "forward" : "input_grad"; }
@@ -79,17 +75,8 @@ class Overlapper {
     if (!is_product(product) || product.inputs[0] != whole) return false;
     const bool keep = code_.value(whole).role != ValueRole::local || readers(whole) > 1;
     const auto from = unpack_attrs<GatherAttrs>(gather.attrs);
-    const auto a = unpack_attrs<LinearAttrs>(product.attrs);
-    GatherLinearAttrs attrs;
-    attrs.on = from.on;
-    attrs.use = use_of(product);
-    attrs.in = a.in;
-    attrs.out = a.out;
-    attrs.chunks = chunks_;
-    attrs.batch = from.batch;
-    attrs.keep = keep ? 1 : 0;
+    product.attrs = pack_attrs(GatherLinearAttrs{overlapped(product, from.on), from.batch, keep ? 1 : 0});
     product.kind = "gather_linear";
-    product.attrs = pack_attrs(attrs);
     product.inputs[0] = gather.inputs[0];
     product.outputs.push_back(keep ? whole : ValueId());
     if (!keep) vanished_.push_back(whole);
@@ -105,21 +92,18 @@ class Overlapper {
     const Op& scatter = (*ops_)[reader];
     if (!scatters_rows(scatter) || code_.value(addends).role != ValueRole::local || readers(addends) > 1)
       return;
-    const auto a = unpack_attrs<LinearAttrs>(product.attrs);
-    LinearScatterAttrs attrs;
-    attrs.on = unpack_attrs<SliceAttrs>(scatter.attrs).on;
-    attrs.use = use_of(product);
-    attrs.in = a.in;
-    attrs.out = a.out;
-    attrs.chunks = chunks_;
+    product.attrs = pack_attrs(overlapped(product, unpack_attrs<SliceAttrs>(scatter.attrs).on));
     product.kind = "linear_scatter";
-    product.attrs = pack_attrs(attrs);
     product.inputs.resize(2);
     product.outputs = scatter.outputs;
     vanished_.push_back(addends);
     erase(reader);
   }
 
+  OverlapAttrs overlapped(const Op& product, const AxisAttrs& on) const {
+    const auto a = unpack_attrs<LinearAttrs>(product.attrs);
+    return {.on = on, .use = use_of(product), .in = a.in, .out = a.out, .chunks = chunks_};
+  }
   // The first op behind `at` that reads the value, or the number of ops.
   size_t next_reader(size_t at, ValueId value) const {
     for (size_t i = at + 1; i < ops_->size(); ++i)

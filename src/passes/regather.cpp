@@ -1,27 +1,21 @@
 // From the forward's gathers to the backward's reads.
 #include "passes/regather.h"
 
-#include <algorithm>
-
 namespace trireme {
 namespace {
 
 Value& value_of(Code& code, ValueId id) { return code.values[static_cast<size_t>(id.index)]; }
 
-// Part of backward that reads the value first, or backward.size().
+// The first op of backward that reads the value, or their number.
 size_t first_read(const Code& code, ValueId value) {
-  for (size_t i = 0; i < code.backward.size(); ++i)
-    if (std::find(code.backward[i].inputs.begin(), code.backward[i].inputs.end(), value) !=
-        code.backward[i].inputs.end())
-      return i;
-  return code.backward.size();
+  size_t i = 0;
+  while (i < code.backward.size() && !reads(code.backward[i], value)) ++i;
+  return i;
 }
 
 bool is_read_by(const Code& code, ValueId value, Part part) {
-  for (size_t i = 0; i < code.backward.size(); ++i) {
-    const std::vector<ValueId>& inputs = code.backward[i].inputs;
-    if (code.parts[i] == part && std::find(inputs.begin(), inputs.end(), value) != inputs.end()) return true;
-  }
+  for (size_t i = 0; i < code.backward.size(); ++i)
+    if (code.parts[i] == part && reads(code.backward[i], value)) return true;
   return false;
 }
 

@@ -28,15 +28,9 @@ class AxisPass {
  private:
   Placement& place_of(Value& value) const { return value.placements.axes[static_cast<size_t>(share_.axis)]; }
 
-  std::vector<TensorType> types_of(const std::vector<ValueId>& ids) const {
-    std::vector<TensorType> types;
-    for (const ValueId id : ids) types.push_back(id.valid() ? graph_.value(id).type : absent_type());
-    return types;
-  }
-
   Cut ask(const Op& op) {
     const OpDef& def = op_def(op.kind);
-    const std::vector<TensorType> types = types_of(op.inputs);
+    const std::vector<TensorType> types = types_of(op.inputs, graph_.values);
     std::vector<Placement> placed;
     PlaceQuery query{.op = op,
                      .inputs = types,
@@ -79,7 +73,7 @@ class AxisPass {
   }
 
   void add(Op op, const std::vector<Placement>& made) {
-    const std::vector<TensorType> types = op_def(op.kind).infer(op.attrs, types_of(op.inputs));
+    const std::vector<TensorType> types = op_def(op.kind).infer(op.attrs, types_of(op.inputs, graph_.values));
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       if (!op.outputs[i].valid()) continue;
       Value& value = graph_.value(op.outputs[i]);

@@ -1,4 +1,4 @@
-// The counts of all layers as one array, which ranks of other stages fill in.
+// The counts of all layers as one array, which ranks of other stages fill in by one all-reduce.
 #include "train/expert_load.h"
 
 #include <algorithm>
@@ -34,29 +34,49 @@ void judge(ExpertLoad& load) {
   }
 }
 
+// Of each layer its counts, and how many ranks have brought them: all that hold the layer have the same.
+std::vector<double> counts_of(const Engine& engine) {
+  const std::vector<Param>& params = engine.program().params;
+  std::vector<double> counts;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!is_router_state(params[i])) continue;
+    const auto first = static_cast<std::ptrdiff_t>(counts.size());
+    counts.resize(counts.size() + static_cast<size_t>(count(params[i].shape)) + 1);
+    for (const StatePiece& piece :
+         engine.state_pieces(ParamId(static_cast<int64_t>(i)), ParamState::moment1)) {
+      std::copy(piece.values.begin(), piece.values.end(), counts.begin() + first + piece.first);
+      counts.back() = 1;
+    }
+  }
+  return counts;
+}
+
+// Of a layer's part of the array.
+LayerLoad load_of(const Param& param, const double* counts) {
+  const int64_t experts = param.shape[1];
+  const double holders = std::max(1.0, counts[2 * experts]);
+  LayerLoad layer{layer_of(param), {}, 0};
+  for (int64_t e = 0; e < experts; ++e) {
+    layer.chosen.push_back(counts[e] / holders);
+    layer.dropped += static_cast<int64_t>(counts[experts + e] / holders);
+  }
+  return layer;
+}
+
 }  // namespace
 
 ExpertLoad expert_load(RankLink& link, const Engine& engine) {
-  const std::vector<Param>& params = engine.program().params;
+  std::vector<double> counts = counts_of(engine);
   ExpertLoad load;
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (!is_router_state(params[i])) continue;
-    const int64_t experts = params[i].shape[1];
-    // The counts, and how many ranks have brought them: all that hold the layer have the same.
-    std::vector<double> counts(static_cast<size_t>(2 * experts + 1));
-    for (const StatePiece& piece :
-         engine.state_pieces(ParamId(static_cast<int64_t>(i)), ParamState::moment1)) {
-      std::copy(piece.values.begin(), piece.values.end(), counts.begin() + piece.first);
-      counts.back() = 1;
-    }
-    if (link.control() != nullptr)
-      link.control()->all_reduce(counts.data(), static_cast<int64_t>(counts.size()), DType::f64,
-                                 "experts' load");
-    const double holders = std::max(1.0, counts.back());
-    LayerLoad& layer = load.layers.emplace_back(LayerLoad{layer_of(params[i]), {}, 0});
-    for (int64_t e = 0; e < experts; ++e) layer.chosen.push_back(counts[static_cast<size_t>(e)] / holders);
-    for (int64_t e = experts; e < 2 * experts; ++e)
-      layer.dropped += static_cast<int64_t>(counts[static_cast<size_t>(e)] / holders);
+  if (counts.empty()) return load;
+  if (link.control() != nullptr)
+    link.control()->all_reduce(counts.data(), static_cast<int64_t>(counts.size()), DType::f64,
+                               "experts' load");
+  const double* next = counts.data();
+  for (const Param& param : engine.program().params) {
+    if (!is_router_state(param)) continue;
+    load.layers.push_back(load_of(param, next));
+    next += count(param.shape) + 1;
   }
   judge(load);
   return load;

@@ -16,7 +16,7 @@ struct Part {
   int64_t first = 0, count = 0;
 };
 
-// Of the copies of a replica that other replicas have, the first counts.
+// Whether the rank is of the first replica: others have the same state.
 bool holds_first_copy(const Mesh& mesh, int32_t rank) {
   return mesh.data_parallel_index(rank) < mesh.dp_shard;
 }

@@ -17,7 +17,7 @@ namespace trireme {
 namespace {
 
 // "1, 4 or another divisor of 4"
-std::string divisors_text(int ranks) {
+std::string process_counts(int ranks) {
   if (ranks == 1) return "1 process";
   return fmt::format("1, {} or another divisor of {}", ranks, ranks);
 }
@@ -29,7 +29,7 @@ int ranks_per_process(const RunSpec& spec, int processes) {
         "the config has {} ranks (parallel.pp = {} x dp_replicate = {} x dp_shard = {} x cp = {} x tp = {}), "
         "which {} processes do not divide: start {}, or set --ranks {}",
         ranks, spec.parallel.pp, spec.parallel.dp_replicate, spec.parallel.dp_shard, spec.parallel.cp,
-        spec.parallel.tp, processes, divisors_text(ranks),
+        spec.parallel.tp, processes, process_counts(ranks),
         std::lcm(spec.parallel.pp * block_ranks(spec), processes));
   return ranks / processes;
 }

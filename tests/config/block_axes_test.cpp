@@ -89,8 +89,8 @@ TEST(BlockAxesKeys, SequenceCutsWholeTokens) {
   const Keys odd = {"parallel.tp=2", "data.seq_len=33", "batch.micro=1"};
   EXPECT_EQ(error_with(odd),
             "--set: parallel.tp = 2 does not divide the 33 tokens of a micro-batch (batch.micro = 1 x "
-            "data.seq_len = 33 / cp = 1), which parallel.sequence = true cuts; use another batch.micro, or "
-            "sequence = false");
+            "data.seq_len = 33 / cp = 1), which parallel.sequence = true cuts; use a multiple of 2 "
+            "for batch.micro, or sequence = false");
   EXPECT_EQ(error_with(joined(odd, {"parallel.sequence=false"})), "no error");
   EXPECT_EQ(error_with({"parallel.tp=2", "data.seq_len=33", "batch.micro=2"}), "no error");
   // Rows are those of a context rank.

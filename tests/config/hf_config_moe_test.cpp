@@ -130,5 +130,14 @@ TEST(HfConfigMoe, RefusedByName) {
               HasSubstr("n_shared_experts = 9000000000000000000 is too many"));
 }
 
+TEST(HfConfigMoe, NullSharedExpertsAreNone) {
+  const auto shared_ffn = [](const std::string& more) {
+    return parse_hf_config(kDeepseek + more + "}", "config.json").moe.shared_ffn;
+  };
+  EXPECT_EQ(shared_ffn(R"(, "n_shared_experts": null)"), 0);
+  EXPECT_EQ(shared_ffn(R"(, "n_shared_experts": 2)"), 48);
+  EXPECT_EQ(shared_ffn(""), 24);
+}
+
 }  // namespace
 }  // namespace trireme::test

@@ -16,7 +16,7 @@ std::vector<OpCase> adamw_cases() {
       cases.push_back({.name = fmt::format("{} decay {}", n, decay),
                        .kind = "adamw",
                        .attrs = pack_attrs(AdamwAttrs{.beta2 = 0.95, .weight_decay = decay}),
-                       .inputs = {{DType::f32, {n}}, {DType::f64, {static_cast<int64_t>(kStepScalars)}}},
+                       .inputs = {{DType::f32, {n}}, step_scalars_type()},
                        .fills = {{}, positive, {}, {}, positive},
                        .bf16 = false,
                        .bench = n == 8 << 20 && decay > 0});

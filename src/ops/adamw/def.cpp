@@ -4,8 +4,7 @@
 #include "ops/adamw/adamw.h"
 
 #include "ops/folders.h"
-#include "ops/grad_norm/grad_norm.h"
-#include "ops/shape_rule.h"
+#include "ops/update.h"
 
 namespace trireme {
 
@@ -15,18 +14,11 @@ std::vector<OpCase> adamw_cases();
 namespace {
 
 std::vector<TensorType> infer(const Attrs&, std::span<const TensorType> in) {
-  const TensorType scalars{DType::f64, {static_cast<int64_t>(kStepScalars)}};
-  expect_types(in[0].dtype == DType::f32 && in[0].shape.size() == 1, "adamw", "grad is f32[n]", in);
-  expect_types(in[1] == scalars, "adamw", "scalars is f64[16]", in);
+  expect_flat_update("adamw", in);
   return {in[0], in[0], in[0]};
 }
 
-Cost cost(const OpSig& sig) {
-  Cost cost = traffic(sig);
-  cost.bytes_read += cost.bytes_written;  // updated in place
-  cost.flops = 16 * count(sig.inputs[0].shape);
-  return cost;
-}
+Cost cost(const OpSig& sig) { return update_cost(sig, 16 * count(sig.inputs[0].shape)); }
 
 }  // namespace
 

@@ -21,20 +21,8 @@ CpuKernel prepare_add_bias(const OpSig& sig, const CpuContext& context) {
 }
 
 CpuKernel prepare_add_bias_grad(const OpSig& sig, const CpuContext& context) {
-  const bool half = sig.inputs[0].dtype == DType::bf16;
-  const int64_t width = sig.inputs[0].shape.back(), rows = count(sig.inputs[0].shape) / width;
-  const ColumnSums sums = context.isa >= CpuIsa::avx512 ? column_sums_avx512()
-                          : context.isa >= CpuIsa::avx2 ? column_sums_avx2()
-                                                        : column_sums_baseline();
-  return [=, threads = context.threads](const Operands& operands) {
-    constexpr int64_t kColumns = 64;  // that a kernel sums at once
-    auto* dbias = operands.out<float>(0);
-    parallel_for(threads, width, kColumns, [&](int64_t begin, int64_t end) {
-      if (half)
-        sums.of_bf16(operands.in<bf16>(0), rows, width, begin, end, dbias);
-      else
-        sums.of_f32(operands.in<float>(0), rows, width, begin, end, dbias);
-    });
+  return [context, type = sig.inputs[0]](const Operands& operands) {
+    sum_columns(context, type, operands.inputs[0], operands.out<float>(0));
   };
 }
 

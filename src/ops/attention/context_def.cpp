@@ -3,7 +3,6 @@
 #include "ops/attention/context.h"
 
 #include "ops/attention/context_buffers.h"
-#include "ops/attention/context_rows.h"
 #include "ops/gradient.h"
 #include "ops/shape_rule.h"
 
@@ -94,34 +93,18 @@ std::vector<TensorType> infer_ulysses_grad(const Attrs& attrs, std::span<const T
   return op_def("attention_grad").infer(attrs, plain);
 }
 
-Cost product_cost(const OpSig& sig, int64_t products, int64_t pairs) {
+// An even share of the whole sequence's. With a window zigzag gives ranks of the first chunks somewhat less;
+// costs are the same on every rank all the same (ops/op.h).
+Cost product_cost(const OpSig& sig, int64_t products) {
   const ContextSizes s(sig);
   Cost cost = traffic(sig);
-  cost.flops = 2 * products * s.B * s.y_row() * pairs;
+  const int64_t pairs = visible_pairs(s.n * s.T, 0, s.a.attention.window);
+  cost.flops = 2 * products * s.B * s.y_row() * pairs / s.n;
   return cost;
 }
 
-// Of the rank's own queries.
-int64_t zigzag_pairs(const OpSig& sig) {
-  const ContextSizes s(sig);
-  int64_t pairs = 0;
-  for (const RowRange& rows : context_rows(s.n * s.T, s.n, s.a.at.rank, ContextRows::zigzag))
-    pairs += visible_pairs(rows.count, rows.begin, s.a.attention.window);
-  return pairs;
-}
-
-Cost cost_zigzag(const OpSig& sig) { return product_cost(sig, 2, zigzag_pairs(sig)); }
-Cost cost_zigzag_grad(const OpSig& sig) { return product_cost(sig, 5, zigzag_pairs(sig)); }
-
-Cost cost_heads(const OpSig& sig, int64_t products) {
-  const ContextSizes s(sig);
-  Cost cost = product_cost(sig, products, visible_pairs(s.n * s.T, 0, s.a.attention.window));
-  cost.flops /= s.n;
-  return cost;
-}
-
-Cost cost_ulysses(const OpSig& sig) { return cost_heads(sig, 2); }
-Cost cost_ulysses_grad(const OpSig& sig) { return cost_heads(sig, 5); }
+Cost cost_forward(const OpSig& sig) { return product_cost(sig, 2); }
+Cost cost_backward(const OpSig& sig) { return product_cost(sig, 5); }
 
 // The piece of every rank but one visits every rank, whether by a ring or at once.
 int64_t wire_keys(const OpSig& sig) {
@@ -179,7 +162,7 @@ OpDef forward_def(std::string_view name) {
           .inputs = {{"qkv"}, {"doc_start", OperandDef::Use::optional}},
           .outputs = {{"y"}, {"lse"}},
           .infer = infer_zigzag_forward,
-          .cost = cost_zigzag,
+          .cost = cost_forward,
           .gradient = gradient_context,
           .reduction = reduction_context,
           .place = place_whole,
@@ -191,7 +174,7 @@ OpDef backward_def(std::string_view name) {
           .inputs = {{"qkv"}, {"y"}, {"lse"}, {"dy"}, {"doc_start", OperandDef::Use::optional}},
           .outputs = {{"dqkv"}},
           .infer = infer_zigzag_grad,
-          .cost = cost_zigzag_grad,
+          .cost = cost_backward,
           .reduction = reduction_context_grad,
           .place = place_whole};
 }
@@ -208,18 +191,20 @@ OpEntry backward_entry(OpDef def, std::vector<OpCase> (*cases)()) {
 std::vector<OpEntry> context_attention_ops() {
   OpDef gather = forward_def("gather_attention"), gather_grad = backward_def("gather_attention_grad");
   gather.scratch_bytes = scratch_of<GatherBuffers, carve_gather>;
-  gather_grad.scratch_bytes = scratch_of<GatherBuffers, carve_gather_grad>,
+  gather_grad.scratch_bytes = scratch_of<GatherBuffers, carve_gather_grad>;
   gather_grad.wire_bytes = wire_gather_grad;
 
   OpDef ring = forward_def("ring_attention"), ring_grad = backward_def("ring_attention_grad");
   ring.scratch_bytes = scratch_of<RingBuffers, carve_ring>;
-  ring_grad.scratch_bytes = scratch_of<RingBuffers, carve_ring_grad>, ring_grad.wire_bytes = wire_ring_grad;
+  ring_grad.scratch_bytes = scratch_of<RingBuffers, carve_ring_grad>;
+  ring_grad.wire_bytes = wire_ring_grad;
 
   OpDef ulysses = forward_def("ulysses_attention"), ulysses_grad = backward_def("ulysses_attention_grad");
-  ulysses.infer = infer_ulysses, ulysses.cost = cost_ulysses;
-  ulysses.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses>, ulysses.wire_bytes = wire_ulysses;
-  ulysses_grad.infer = infer_ulysses_grad, ulysses_grad.cost = cost_ulysses_grad;
-  ulysses_grad.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses_grad>,
+  ulysses.infer = infer_ulysses;
+  ulysses.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses>;
+  ulysses.wire_bytes = wire_ulysses;
+  ulysses_grad.infer = infer_ulysses_grad;
+  ulysses_grad.scratch_bytes = scratch_of<UlyssesBuffers, carve_ulysses_grad>;
   ulysses_grad.wire_bytes = wire_ulysses_grad;
 
   return {

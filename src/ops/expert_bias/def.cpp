@@ -2,8 +2,7 @@
 #include "ops/expert_bias/expert_bias.h"
 
 #include "ops/folders.h"
-#include "ops/grad_norm/grad_norm.h"
-#include "ops/shape_rule.h"
+#include "ops/update.h"
 
 namespace trireme {
 
@@ -13,20 +12,14 @@ std::vector<OpCase> expert_bias_cases();
 namespace {
 
 std::vector<TensorType> infer(const Attrs&, std::span<const TensorType> in) {
-  const TensorType scalars{DType::f64, {static_cast<int64_t>(kStepScalars)}};
   expect_types(in[0].dtype == DType::f32 && in[0].shape.size() == 2 && in[0].shape[0] == 2, "expert_bias",
                "load is f32[2,E]", in);
-  expect_types(in[1] == scalars, "expert_bias", "scalars is f64[16]", in);
+  expect_types(in[1] == step_scalars_type(), "expert_bias", "scalars is f64[16]", in);
   return {in[0], in[0]};
 }
 
 // A sum, a difference, a product and a sum per expert.
-Cost cost(const OpSig& sig) {
-  Cost cost = traffic(sig);
-  cost.bytes_read += cost.bytes_written;  // updated in place
-  cost.flops = 4 * sig.inputs[0].shape[1];
-  return cost;
-}
+Cost cost(const OpSig& sig) { return update_cost(sig, 4 * sig.inputs[0].shape[1]); }
 
 }  // namespace
 

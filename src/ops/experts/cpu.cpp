@@ -2,11 +2,9 @@
 // are near; send back, sum each token's outputs.
 #include <memory>
 
-#include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/row_product.h"
-#include "ops/experts/cpu_exchange.h"
-#include "ops/experts/cpu_rows.h"
+#include "ops/experts/cpu_rounds.h"
 #include "ops/experts/simd_kernels.h"
 #include "ops/linear/linear.h"
 
@@ -22,69 +20,41 @@ GateKernels pick_gate_kernels(DType dtype, CpuIsa isa) {
 
 namespace {
 
-using In = ExpertsIn;
 using Out = ExpertsOut;
 
-class Forward {
+class Forward : ExpertRounds {
  public:
   Forward(const OpSig& sig, const CpuContext& context)
-      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::x])),
-        space_(experts_space(s_, context.threads)),
-        threads_(context.threads),
-        kernels_(pick_gate_kernels(s_.dtype, context.isa)),
-        gate_up_bytes_(bytes_of(sig.inputs[In::gate_up]) / s_.owned),
-        down_bytes_(bytes_of(sig.inputs[In::down]) / s_.owned),
-        gate_up_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::gate_up]),
-                 s_.room, context),
-        down_({s_.width, s_.ffn, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::down]), s_.room,
-              context),
-        rounds_(s_),
-        exchange_(s_, rounds_),
-        rows_of_expert_(static_cast<size_t>(s_.owned)) {}
-  Forward(const Forward&) = delete;  // the exchange points at the rest
+      : Forward(sig, experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::x]), context) {}
 
   void run(const Operands& o) {
     auto* plan = o.out<int32_t>(Out::plan);
-    const Slots slots{scratch_at<int32_t>(o, space_.slot_of_choice),
-                      scratch_at<int32_t>(o, space_.choice_of_slot), scratch_at<int32_t>(o, space_.starts)};
-    sort_choices(s_, o.in<int32_t>(In::ids), slots, plan + s_.rank * s_.experts);
+    int32_t* counts = plan + s_.rank * s_.experts;
+    const Slots slots = sorted(o, counts);
     if (s_.ranks == 1)
-      run_alone(o, slots, plan);
+      run_round(o, rows_here(o, slots, counts), 0);
     else
       run_together(o, slots, plan);
     sum_choices(s_, space_, kernels_, o, o.out<std::byte>(Out::y), threads_);
   }
 
  private:
-  void run_alone(const Operands& o, const Slots& slots, const int32_t* counts) {
-    std::copy(counts, counts + s_.owned, rows_of_expert_.begin());
-    const RoundRows rows{.from = o.in<std::byte>(In::x),
-                         .source = slots.choice_of_slot,
-                         .divisor = s_.top_k,
-                         .weights = o.in<float>(In::weights),
-                         .weight_source = slots.choice_of_slot};
-    run_round(o, rows, 0);
-  }
+  Forward(const OpSig& sig, const ExpertsSizes& sizes, const CpuContext& context)
+      : ExpertRounds(sizes, experts_space(sizes, context.threads), context),
+        gate_up_bytes_(bytes_of(sig.inputs[In::gate_up]) / s_.owned),
+        down_bytes_(bytes_of(sig.inputs[In::down]) / s_.owned),
+        gate_up_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::gate_up]),
+                 s_.room, context),
+        down_({s_.width, s_.ffn, s_.dtype, WeightUse::forward}, is_packed(sig.inputs[In::down]), s_.room,
+              context) {}
 
   void run_together(const Operands& o, const Slots& slots, int32_t* plan) {
     Communicator& ranks = *o.comm->ranks;
     exchange_.share_counts(ranks, plan);
-    rounds_.set_plan(plan);
-    auto *rows_out = scratch_at<std::byte>(o, space_.slots),
-         *arrived = scratch_at<std::byte>(o, space_.arrived);
-    auto *weights_out = scratch_at<float>(o, space_.slot_weights),
-         *weights = scratch_at<float>(o, space_.arrived_weights);
-    auto* source = scratch_at<int32_t>(o, space_.source);
-    const int64_t mine = rounds_.first_slot(s_.rank, s_.ranks);
-    gather_rows({o.in<std::byte>(In::x), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()}, rows_out,
-                threads_);
-    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(In::weights)[slots.choice_of_slot[i]];
+    const Travel travel = pack_up(o, slots, plan);
     for (int64_t round = 0; round < rounds_.count(); ++round) {
-      exchange_.send(ranks, round, rows_out, arrived, s_.row_bytes(), "rows to experts");
-      exchange_.send(ranks, round, weights_out, weights, 4, "weights to experts");
-      rounds_.sort_arrived(round, rows_of_expert_.data(), source);
-      run_round(o, {arrived, source, 1, weights, source}, round);
-      exchange_.send_back(ranks, round, arrived, rows_out, s_.row_bytes(), "outputs of experts");
+      run_round(o, receive(o, travel, round, "rows to experts"), round);
+      exchange_.send_back(ranks, round, travel.arrived, travel.out, s_.row_bytes(), "outputs of experts");
     }
   }
 
@@ -120,15 +90,8 @@ class Forward {
     });
   }
 
-  ExpertsSizes s_;
-  ExpertsSpace space_;
-  int threads_;
-  GateKernels kernels_;
   int64_t gate_up_bytes_, down_bytes_;  // of one expert
   RowProduct gate_up_, down_;
-  Rounds rounds_;
-  RowExchange exchange_;
-  std::vector<int64_t> rows_of_expert_;
 };
 
 }  // namespace

@@ -3,26 +3,36 @@
 #include <algorithm>
 #include <memory>
 
-#include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/row_product.h"
-#include "ops/experts/cpu_exchange.h"
-#include "ops/experts/cpu_rows.h"
+#include "ops/experts/cpu_rounds.h"
 #include "ops/linear/linear.h"
 
 namespace trireme {
 namespace {
 
-using In = ExpertsGradIn;
 using Out = ExpertsGradOut;
 
-class Backward {
+class Backward : ExpertRounds {
  public:
   Backward(const OpSig& sig, const CpuContext& context)
-      : s_(experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::dy])),
-        space_(experts_grad_space(s_, context.threads)),
-        threads_(context.threads),
-        kernels_(pick_gate_kernels(s_.dtype, context.isa)),
+      : Backward(sig, experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[In::dy]), context) {}
+
+  void run(const Operands& o) {
+    const Slots slots = sorted(o, counts_.data());
+    std::fill_n(o.out<float>(Out::dweights), s_.choices(), 0.0f);
+    if (s_.ranks == 1)
+      run_round(o, {.dy = rows_here(o, slots, counts_.data()), .dweights = o.out<float>(Out::dweights)});
+    else
+      run_together(o, slots);
+    sum_choices(s_, space_, kernels_, o, o.out<std::byte>(Out::dx), threads_);
+  }
+
+ private:
+  using In = ExpertsGradIn;
+
+  Backward(const OpSig& sig, const ExpertsSizes& sizes, const CpuContext& context)
+      : ExpertRounds(sizes, experts_grad_space(sizes, context.threads), context),
         gate_up_bytes_(bytes_of(sig.inputs[In::gate_up]) / s_.owned),
         down_bytes_(bytes_of(sig.inputs[In::down]) / s_.owned),
         to_rows_({2 * s_.ffn, s_.width, s_.dtype, WeightUse::input_grad}, is_packed(sig.inputs[In::gate_up]),
@@ -31,30 +41,13 @@ class Backward {
                   s_.room, context),
         dgate_up_({block_rows(), 2 * s_.ffn, s_.width, s_.dtype}, context),
         ddown_({block_rows(), s_.width, s_.ffn, s_.dtype}, context),
-        rounds_(s_),
-        exchange_(s_, rounds_),
-        rows_of_expert_(static_cast<size_t>(s_.owned)),
         counts_(static_cast<size_t>(s_.experts)) {
     if (!s_.rounds) return;
     gate_up_forward_bytes_ = bytes_of(sig.inputs[In::gate_up_forward]) / s_.owned;
     gate_up_.emplace(WeightSpec{2 * s_.ffn, s_.width, s_.dtype, WeightUse::forward},
                      is_packed(sig.inputs[In::gate_up_forward]), s_.room, context);
   }
-  Backward(const Backward&) = delete;  // the exchange points at the rest
 
-  void run(const Operands& o) {
-    const Slots slots{scratch_at<int32_t>(o, space_.slot_of_choice),
-                      scratch_at<int32_t>(o, space_.choice_of_slot), scratch_at<int32_t>(o, space_.starts)};
-    sort_choices(s_, o.in<int32_t>(In::ids), slots, counts_.data());
-    std::fill_n(o.out<float>(Out::dweights), s_.choices(), 0.0f);
-    if (s_.ranks == 1)
-      run_alone(o, slots);
-    else
-      run_together(o, slots);
-    sum_choices(s_, space_, kernels_, o, o.out<std::byte>(Out::dx), threads_);
-  }
-
- private:
   int64_t block_rows() const { return std::min(s_.room, kExpertRows); }
 
   // The gradients of weights are written to `dweights` in the order of `weight_source`.
@@ -64,45 +57,26 @@ class Backward {
     int64_t number = 0;
   };
 
-  void run_alone(const Operands& o, const Slots& slots) {
-    std::copy(counts_.begin(), counts_.end(), rows_of_expert_.begin());
-    run_round(o, {.dy = {.from = o.in<std::byte>(In::dy),
-                         .source = slots.choice_of_slot,
-                         .divisor = s_.top_k,
-                         .weights = o.in<float>(In::weights),
-                         .weight_source = slots.choice_of_slot},
-                  .dweights = o.out<float>(Out::dweights)});
-  }
-
   void run_together(const Operands& o, const Slots& slots) {
     Communicator& ranks = *o.comm->ranks;
-    rounds_.set_plan(o.in<int32_t>(In::plan));
-    auto *rows_out = scratch_at<std::byte>(o, space_.slots),
-         *arrived = scratch_at<std::byte>(o, space_.arrived);
-    auto *weights_out = scratch_at<float>(o, space_.slot_weights),
-         *weights = scratch_at<float>(o, space_.arrived_weights);
-    auto* source = scratch_at<int32_t>(o, space_.source);
-    const int64_t mine = rounds_.first_slot(s_.rank, s_.ranks);
-    const Gather of_tokens{o.in<std::byte>(In::dy), slots.choice_of_slot, s_.top_k, mine, s_.row_bytes()};
-    gather_rows(of_tokens, rows_out, threads_);
-    for (int64_t i = 0; i < mine; ++i) weights_out[i] = o.in<float>(In::weights)[slots.choice_of_slot[i]];
+    const Travel travel = pack_up(o, slots, o.in<int32_t>(In::plan));
     if (rounds_.count() > 1) {
-      Gather of_x = of_tokens;
+      Gather of_x = travel.tokens;
       of_x.from = o.in<std::byte>(In::x);
       gather_rows(of_x, scratch_at<std::byte>(o, space_.x_slots), threads_);
     }
     for (int64_t round = 0; round < rounds_.count(); ++round) {
-      exchange_.send(ranks, round, rows_out, arrived, s_.row_bytes(), "gradients to experts");
-      exchange_.send(ranks, round, weights_out, weights, 4, "weights to experts");
+      const RoundRows dy = receive(o, travel, round, "gradients to experts");
       if (round > 0)
         exchange_.send(ranks, round, scratch_at<std::byte>(o, space_.x_slots),
                        scratch_at<std::byte>(o, space_.x_arrived), s_.row_bytes(), "rows to experts again");
-      rounds_.sort_arrived(round, rows_of_expert_.data(), source);
-      run_round(o, {.dy = {arrived, source, 1, weights, source}, .dweights = weights, .number = round});
-      exchange_.send_back(ranks, round, arrived, rows_out, s_.row_bytes(), "gradients of experts' rows");
-      exchange_.send_back(ranks, round, weights, weights_out, 4, "gradients of weights");
+      run_round(o, {.dy = dy, .dweights = travel.weights, .number = round});
+      exchange_.send_back(ranks, round, travel.arrived, travel.out, s_.row_bytes(),
+                          "gradients of experts' rows");
+      exchange_.send_back(ranks, round, travel.weights, travel.weights_out, 4, "gradients of weights");
     }
-    for (int64_t i = 0; i < mine; ++i) o.out<float>(Out::dweights)[slots.choice_of_slot[i]] = weights_out[i];
+    for (int64_t i = 0; i < travel.tokens.rows; ++i)
+      o.out<float>(Out::dweights)[slots.choice_of_slot[i]] = travel.weights_out[i];
   }
 
   // A block's rows and hidden: kept, found in x, or made again.
@@ -166,17 +140,10 @@ class Backward {
     });
   }
 
-  ExpertsSizes s_;
-  ExpertsSpace space_;
-  int threads_;
-  GateKernels kernels_;
   int64_t gate_up_bytes_, down_bytes_, gate_up_forward_bytes_ = 0;  // of one expert
   RowProduct to_rows_, to_gated_;
   RowGradient dgate_up_, ddown_;
   std::optional<RowProduct> gate_up_;  // with rounds
-  Rounds rounds_;
-  RowExchange exchange_;
-  std::vector<int64_t> rows_of_expert_;
   std::vector<int32_t> counts_;
 };
 

@@ -16,7 +16,6 @@ namespace {
 
 class Carver {
  public:
-  explicit Carver(int64_t at) : at_(at) {}
   int64_t take(int64_t bytes) {
     const int64_t at = at_;
     at_ += scratch_piece(bytes);
@@ -25,7 +24,7 @@ class Carver {
   int64_t used() const { return at_; }
 
  private:
-  int64_t at_;
+  int64_t at_ = 0;
 };
 
 int64_t block_rows(const ExpertsSizes& s) { return std::min(s.room, kExpertRows); }
@@ -56,7 +55,7 @@ void carve_tokens(const ExpertsSizes& s, ExpertsSpace& space, Carver& carver) {
 
 ExpertsSpace experts_space(const ExpertsSizes& s, int threads) {
   ExpertsSpace space;
-  Carver carver(0);
+  Carver carver;
   carve_tokens(s, space, carver);
   space.product = carver.take(forward_product_bytes(s, threads));
   space.bytes = carver.used();
@@ -65,7 +64,7 @@ ExpertsSpace experts_space(const ExpertsSizes& s, int threads) {
 
 ExpertsSpace experts_grad_space(const ExpertsSizes& s, int threads) {
   ExpertsSpace space;
-  Carver carver(0);
+  Carver carver;
   carve_tokens(s, space, carver);
   const int64_t block = block_rows(s);
   space.dgated = carver.take(block * s.gated_bytes());

@@ -16,7 +16,7 @@ std::vector<TensorType> infer(const Attrs& attrs, std::span<const TensorType> in
   expect_types(in[0].dtype == DType::f64 && in[0].shape.size() == 1, "grad_norm", "partials is f64[k]", in);
   expect_types(unpack_attrs<GradNormAttrs>(attrs).clip_norm >= 0, "grad_norm", "clip_norm is not negative",
                in);
-  return {{DType::f64, {static_cast<int64_t>(kStepScalars)}}};
+  return {step_scalars_type()};
 }
 
 // Reads one slot and writes three.

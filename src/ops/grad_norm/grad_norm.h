@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 
+#include "ir/type.h"
+
 namespace trireme {
 
 // Slots of the scalars f64[16].
@@ -15,6 +17,7 @@ enum class StepScalar : size_t {
   finite,          // grad_norm: 1, or 0 when the norm is NaN or Inf: the optimizer then does nothing
 };
 inline constexpr size_t kStepScalars = 16;
+inline TensorType step_scalars_type() { return {DType::f64, {static_cast<int64_t>(kStepScalars)}}; }
 
 inline double& scalar(double* scalars, StepScalar slot) { return scalars[static_cast<size_t>(slot)]; }
 inline double scalar(const double* scalars, StepScalar slot) { return scalars[static_cast<size_t>(slot)]; }

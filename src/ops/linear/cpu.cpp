@@ -17,19 +17,6 @@ ColumnSums column_sums(CpuIsa isa) {
   return isa >= CpuIsa::avx2 ? column_sums_avx2() : column_sums_baseline();
 }
 
-// db[o] += sum_n dy[n,o]
-void add_bias_gradient(const OpSig& sig, const CpuContext& context, const Operands& operands) {
-  const ColumnSums sums = column_sums(context.isa);
-  const TensorType& dy = sig.inputs[1];
-  const int64_t rows = rows_of(dy), width = dy.shape.back();
-  parallel_for(context.threads, width, 64, [&](int64_t begin, int64_t end) {
-    if (dy.dtype == DType::f32)
-      sums.of_f32(operands.in<float>(1), rows, width, begin, end, operands.out<float>(1));
-    else
-      sums.of_bf16(operands.in<bf16>(1), rows, width, begin, end, operands.out<float>(1));
-  });
-}
-
 std::shared_ptr<WeightProduct> make_product(const OpSig& sig, WeightUse use, const CpuContext& context) {
   const auto attrs = unpack_attrs<LinearAttrs>(sig.attrs);
   const WeightProductSpec spec{.weight = {attrs.out, attrs.in, sig.inputs[1].dtype, use},
@@ -42,6 +29,18 @@ std::shared_ptr<WeightProduct> make_product(const OpSig& sig, WeightUse use, con
 }
 
 }  // namespace
+
+void sum_columns(const CpuContext& context, const TensorType& type, const void* dy, float* sum) {
+  const ColumnSums sums = column_sums(context.isa);
+  const int64_t rows = rows_of(type), width = type.shape.back();
+  constexpr int64_t kColumns = 64;  // that a kernel sums at once
+  parallel_for(context.threads, width, kColumns, [&](int64_t begin, int64_t end) {
+    if (type.dtype == DType::f32)
+      sums.of_f32(static_cast<const float*>(dy), rows, width, begin, end, sum);
+    else
+      sums.of_bf16(static_cast<const bf16*>(dy), rows, width, begin, end, sum);
+  });
+}
 
 CpuKernel prepare_pack(const OpSig& sig, const CpuContext& context) {
   const TensorType& weight = sig.inputs[0];
@@ -86,7 +85,7 @@ CpuKernel prepare_linear_grad_weight(const OpSig& sig, const CpuContext& context
   return [=](const Operands& operands) {
     gradient->run(operands.inputs[1], operands.inputs[0], operands.out<float>(0), operands.scratch);
     if (operands.outputs.size() > 1 && operands.outputs[1] != nullptr)
-      add_bias_gradient(sig, context, operands);
+      sum_columns(context, sig.inputs[1], operands.inputs[1], operands.out<float>(1));
   };
 }
 

@@ -2,25 +2,25 @@
 // or sums up the last one. Two chunks are under way at most. Each rank's rows of a chunk are a product of
 // their own, since they lie apart in the whole.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "comm/axis_comm.h"
 #include "device/cpu/kernels.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/parallel_copy.h"
 #include "device/cpu/weight_product.h"
 #include "ops/overlap/overlap.h"
 
 namespace trireme {
 namespace {
 
-// The product of so many rows. Kernels are copied, and the copies share its primitives.
-std::shared_ptr<WeightProduct> make_product(const OpSig& sig, const std::string& use, const ChunkSizes& s,
-                                            int64_t rows, const CpuContext& context) {
-  const bool forward = use == "forward";
+// The product of a chunk's rows of one rank, or of all rows of a rank that is alone. Kernels are copied, and
+// the copies share its primitives.
+std::shared_ptr<WeightProduct> make_product(const OpSig& sig, const ChunkSizes& s,
+                                            const CpuContext& context) {
+  const bool forward = unpack_attrs<OverlapAttrs>(sig.attrs).use == "forward";
   const WeightProductSpec spec{.weight = {forward ? s.n : s.k, forward ? s.k : s.n, sig.inputs[1].dtype,
                                           forward ? WeightUse::forward : WeightUse::input_grad},
-                               .rows = rows,
+                               .rows = s.ranks == 1 ? s.rows : s.chunk_rows(),
                                .packed = is_packed(sig.inputs[1]),
                                .bias = sig.inputs.size() > 2 && present(sig.inputs[2]),
                                .out = sig.outputs[0].dtype};
@@ -33,13 +33,6 @@ void multiply(const WeightProduct& product, const Operands& o, const void* x, vo
                .c = y,
                .bias = o.inputs.size() > 2 ? o.inputs[2] : nullptr,
                .scratch = o.scratch});
-}
-
-void copy_rows(int threads, const ChunkSizes& s, const std::byte* from, std::byte* to) {
-  const int64_t grain = std::max<int64_t>(1, 65536 / s.x_row);
-  parallel_for(threads, s.rows, grain, [&](int64_t begin, int64_t end) {
-    std::memcpy(to + begin * s.x_row, from + begin * s.x_row, static_cast<size_t>((end - begin) * s.x_row));
-  });
 }
 
 // The rows of the other ranks, chunk by chunk: in their places in the whole where that is kept, else in two
@@ -72,7 +65,8 @@ class Arrivals {
   }
   // This rank's own rows too are kept.
   void keep_own(int threads) const {
-    if (whole_ != nullptr) copy_rows(threads, s_, x_, whole_ + s_.rank * s_.rows * s_.x_row);
+    if (whole_ != nullptr)
+      parallel_copy(threads, x_, whole_ + s_.rank * s_.rows * s_.x_row, s_.rows * s_.x_row);
   }
   // Until the chunk that was begun last is there.
   void wait() { comm_->queue->wait(ticket_); }
@@ -98,13 +92,12 @@ class Arrivals {
 // A chunk travels while the other ranks' rows of the one before it and this rank's own are multiplied.
 CpuKernel prepare_gather_linear(const OpSig& sig, const CpuContext& context) {
   const ChunkSizes s = gather_linear_sizes(sig);
-  const std::string use = unpack_attrs<GatherLinearAttrs>(sig.attrs).use;
-  const auto product = make_product(sig, use, s, s.ranks == 1 ? s.rows : s.chunk_rows(), context);
+  const auto product = make_product(sig, s, context);
   if (s.ranks == 1)
     return [=, threads = context.threads](const Operands& o) {
       multiply(*product, o, o.inputs[0], o.outputs[0]);
       if (o.outputs.size() > 1 && o.outputs[1] != nullptr)
-        copy_rows(threads, s, o.in<std::byte>(0), o.out<std::byte>(1));
+        parallel_copy(threads, o.in<std::byte>(0), o.out<std::byte>(1), s.rows * s.x_row);
     };
   return [=, threads = context.threads,
           product_bytes = product_scratch_bytes(s.k, context.threads)](const Operands& o) {
@@ -128,8 +121,7 @@ CpuKernel prepare_gather_linear(const OpSig& sig, const CpuContext& context) {
 // A chunk's addends are summed over ranks while the next one's are made in the other half of scratch.
 CpuKernel prepare_linear_scatter(const OpSig& sig, const CpuContext& context) {
   const ChunkSizes s = linear_scatter_sizes(sig);
-  const std::string use = unpack_attrs<LinearScatterAttrs>(sig.attrs).use;
-  const auto product = make_product(sig, use, s, s.ranks == 1 ? s.rows : s.chunk_rows(), context);
+  const auto product = make_product(sig, s, context);
   if (s.ranks == 1) return [product](const Operands& o) { multiply(*product, o, o.inputs[0], o.outputs[0]); };
   return [=, dtype = sig.outputs[0].dtype,
           product_bytes = product_scratch_bytes(s.k, context.threads)](const Operands& o) {

@@ -16,7 +16,6 @@ using Types = std::span<const TensorType>;
 
 // Sizes
 
-template <class OverlapAttrs>
 ChunkSizes sizes_of(const OverlapAttrs& a, const TensorType& x) {
   const bool forward = a.use == "forward";
   ChunkSizes s{.ranks = a.on.ranks, .rank = a.on.rank, .chunks = a.chunks};
@@ -31,11 +30,11 @@ ChunkSizes sizes_of(const OverlapAttrs& a, const TensorType& x) {
 }  // namespace
 
 ChunkSizes gather_linear_sizes(const OpSig& sig) {
-  return sizes_of(unpack_attrs<GatherLinearAttrs>(sig.attrs), sig.inputs[0]);
+  return sizes_of(unpack_attrs<OverlapAttrs>(sig.attrs), sig.inputs[0]);
 }
 
 ChunkSizes linear_scatter_sizes(const OpSig& sig) {
-  ChunkSizes s = sizes_of(unpack_attrs<LinearScatterAttrs>(sig.attrs), sig.inputs[0]);
+  ChunkSizes s = sizes_of(unpack_attrs<OverlapAttrs>(sig.attrs), sig.inputs[0]);
   s.rows /= s.ranks;
   return s;
 }
@@ -44,7 +43,6 @@ namespace {
 
 // Shape rules
 
-template <class OverlapAttrs>
 void expect_product(std::string_view op, const OverlapAttrs& a, Types in) {
   expect_axis(op, a.on, in);
   expect_types(a.use == "forward" || a.use == "input_grad", op, "use must be forward or input_grad", in);
@@ -58,24 +56,24 @@ void expect_product(std::string_view op, const OverlapAttrs& a, Types in) {
 
 std::vector<TensorType> infer_gather_linear(const Attrs& attrs, Types in) {
   constexpr std::string_view kOp = "gather_linear";
-  const auto a = unpack_attrs<GatherLinearAttrs>(attrs);
+  const auto [a, batch, keep] = unpack_attrs<GatherLinearAttrs>(attrs);
   expect_product(kOp, a, in);
   const TensorType& x = in[0];
   const ChunkSizes s = sizes_of(a, x);
-  expect_types(x.shape[0] == 1 && a.batch > 0 && s.rows * s.ranks % a.batch == 0, kOp,
+  expect_types(x.shape[0] == 1 && batch > 0 && s.rows * s.ranks % batch == 0, kOp,
                "x must be [1,N,k], and batch divide all rows", in);
   expect_types(a.chunks > 0 && s.rows % a.chunks == 0, kOp, "chunks must divide the rows of a rank", in);
   const bool bias = in.size() > 2 && present(in[2]);
   expect_types(!bias || (a.use == "forward" && in[2] == TensorType{x.dtype, {a.out}}), kOp,
                "the bias must be [out], of x's dtype, and of a forward product", in);
-  const int64_t length = s.rows * s.ranks / a.batch;
-  return {{x.dtype, {a.batch, length, s.n}},
-          a.keep != 0 ? TensorType{x.dtype, {a.batch, length, s.k}} : absent_type()};
+  const int64_t length = s.rows * s.ranks / batch;
+  return {{x.dtype, {batch, length, s.n}},
+          keep != 0 ? TensorType{x.dtype, {batch, length, s.k}} : absent_type()};
 }
 
 std::vector<TensorType> infer_linear_scatter(const Attrs& attrs, Types in) {
   constexpr std::string_view kOp = "linear_scatter";
-  const auto a = unpack_attrs<LinearScatterAttrs>(attrs);
+  const auto a = unpack_attrs<OverlapAttrs>(attrs);
   expect_product(kOp, a, in);
   const TensorType& x = in[0];
   const ChunkSizes s = sizes_of(a, x);

@@ -18,37 +18,31 @@
 
 namespace trireme {
 
-struct GatherLinearAttrs {
+// linear_scatter; of gather_linear what both have.
+struct OverlapAttrs {
   AxisAttrs on;
   std::string use = "forward";  // forward | input_grad
   int64_t in = 0, out = 0;      // of the weight, as this rank has it
   int64_t chunks = 1;
+  template <class F>
+  void fields(F&& f) {
+    on.fields(f);
+    f("use", use);
+    f("in", in);
+    f("out", out);
+    f("chunks", chunks);
+  }
+};
+
+struct GatherLinearAttrs {
+  OverlapAttrs product;
   int64_t batch = 1;  // B
   int64_t keep = 0;   // 1: the gathered x is an output
   template <class F>
   void fields(F&& f) {
-    on.fields(f);
-    f("use", use);
-    f("in", in);
-    f("out", out);
-    f("chunks", chunks);
+    product.fields(f);
     f("batch", batch);
     f("keep", keep);
-  }
-};
-
-struct LinearScatterAttrs {
-  AxisAttrs on;
-  std::string use = "forward";  // forward | input_grad
-  int64_t in = 0, out = 0;      // of the weight, as this rank has it
-  int64_t chunks = 1;
-  template <class F>
-  void fields(F&& f) {
-    on.fields(f);
-    f("use", use);
-    f("in", in);
-    f("out", out);
-    f("chunks", chunks);
   }
 };
 

@@ -9,9 +9,9 @@ namespace trireme {
 namespace {
 
 // y[r,j] = sum_i x[r,i] w[j,i] + b[j] in forward, sum_i x[r,i] w[i,j] of an input's gradient.
-void multiply(const OpSig& sig, const ChunkSizes& s, bool forward, const Operands& operands,
-              const float* bias) {
+void multiply(const OpSig& sig, const ChunkSizes& s, const Operands& operands, const float* bias) {
   CHECK(s.ranks == 1, "the oracle of {} has no other ranks", sig.kind);
+  const bool forward = unpack_attrs<OverlapAttrs>(sig.attrs).use == "forward";
   const auto *x = operands.in<float>(0), *w = operands.in<float>(1);
   auto* y = operands.out<float>(0);
   for (int64_t r = 0; r < s.rows; ++r)
@@ -25,15 +25,13 @@ void multiply(const OpSig& sig, const ChunkSizes& s, bool forward, const Operand
 }  // namespace
 
 void gather_linear_reference(const OpSig& sig, const Operands& operands) {
-  const bool forward = unpack_attrs<GatherLinearAttrs>(sig.attrs).use == "forward";
-  multiply(sig, gather_linear_sizes(sig), forward, operands, operands.in<float>(2));
+  multiply(sig, gather_linear_sizes(sig), operands, operands.in<float>(2));
   if (operands.outputs[1] != nullptr)
     std::memcpy(operands.outputs[1], operands.inputs[0], static_cast<size_t>(bytes_of(sig.inputs[0])));
 }
 
 void linear_scatter_reference(const OpSig& sig, const Operands& operands) {
-  const bool forward = unpack_attrs<LinearScatterAttrs>(sig.attrs).use == "forward";
-  multiply(sig, linear_scatter_sizes(sig), forward, operands, nullptr);
+  multiply(sig, linear_scatter_sizes(sig), operands, nullptr);
 }
 
 }  // namespace trireme

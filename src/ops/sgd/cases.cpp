@@ -17,7 +17,7 @@ std::vector<OpCase> sgd_cases() {
       cases.push_back({.name = fmt::format("{} momentum {} decay {}", n, attrs.momentum, attrs.weight_decay),
                        .kind = "sgd",
                        .attrs = pack_attrs(attrs),
-                       .inputs = {{DType::f32, {n}}, {DType::f64, {static_cast<int64_t>(kStepScalars)}}},
+                       .inputs = {{DType::f32, {n}}, step_scalars_type()},
                        .fills = {sign, positive, {}, sign},
                        .bf16 = false,
                        .bench = n == 8 << 20 && attrs.momentum > 0});

@@ -1,14 +1,8 @@
-// Cutting and joining of operands, and a rank's call.
+// Cutting and joining of operands.
 #include "ops/ranks/context_ranks.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-
-#include "comm/axis_comm.h"
-#include "comm/rank_threads.h"
 #include "ops/attention/context_rows.h"
-#include "ops/harness/guarded_buffer.h"
+#include "ops/ranks/rank_lists.h"
 
 namespace trireme {
 namespace {
@@ -57,40 +51,15 @@ void join(const Values& part, const CutDim& dim, const std::vector<RowRange>& ra
   each_element(dim, ranges, [&](size_t w, size_t p) { whole[w] = part.at(p); });
 }
 
-// One call with guarded operands; empty inputs are absent.
-std::vector<Values> run_op(const OpSig& sig, const CpuContext& context, const std::vector<Values>& in,
-                           const AxisComm* comm) {
-  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
-  const auto buffer = [&](int64_t bytes) {
-    buffers.push_back(std::make_unique<GuardedBuffer>(bytes));
-    return buffers.back()->data();
-  };
-  std::vector<void*> inputs, outputs;
-  for (size_t i = 0; i < in.size(); ++i) {
-    inputs.push_back(in[i].empty() ? nullptr : buffer(bytes_of(sig.inputs[i])));
-    if (!in[i].empty()) encode(in[i], sig.inputs[i].dtype, static_cast<std::byte*>(inputs[i]));
+// What each rank's op makes.
+std::vector<std::vector<Values>> run(std::vector<RankList> ranks, const CpuContext& context) {
+  run_on_ranks(ranks, context);
+  std::vector<std::vector<Values>> made;
+  for (const RankList& list : ranks) {
+    std::vector<Values>& outputs = made.emplace_back();
+    for (const ValueId id : list.ops[0].outputs) outputs.push_back(contents_of(list, id));
   }
-  for (const TensorType& type : sig.outputs) outputs.push_back(buffer(bytes_of(type)));
-  std::byte* scratch = buffer(op_def(sig.kind).scratch_bytes(sig, context.threads));
-  find_cpu_kernel(sig.kind)(sig, context)({inputs, outputs, scratch, comm});
-  for (const auto& b : buffers) EXPECT_TRUE(b->intact()) << sig.kind << " wrote outside its buffers";
-  std::vector<Values> made;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    made.push_back(
-        decode(static_cast<std::byte*>(outputs[i]), sig.outputs[i].dtype, count(sig.outputs[i].shape)));
   return made;
-}
-
-template <class Body>
-void on_ranks(int64_t ranks, const Body& body) {
-  LocalWorld world({.ranks = static_cast<int>(ranks), .timeout_s = 60});
-  const std::vector<std::string> errors = run_ranks(world, static_cast<int>(ranks), [&](int rank) {
-    const auto communicator = world.communicator(all_ranks(static_cast<int>(ranks)), rank, 0);
-    CommWorker queue;
-    const AxisComm comm{communicator.get(), &queue};
-    body(rank, &comm);
-  });
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
 }
 
 OpSig plain_sig(const ContextCall& c, bool grad, bool documents) {
@@ -120,50 +89,50 @@ OpSig context_sig(const ContextCall& c, bool grad, bool documents, int64_t rank)
 
 ForwardResult attend_on_ranks(const ContextCall& c, const CpuContext& context, const Values& qkv,
                               const Values& doc_start) {
+  std::vector<RankList> lists;
+  for (int64_t rank = 0; rank < c.ranks; ++rank)
+    lists.push_back(list_of(context_sig(c, false, !doc_start.empty(), rank),
+                            {cut(qkv, rows_of_batch(c, qkv_width(c.attrs)), rows(c, rank)),
+                             cut(doc_start, rows_of_batch(c, 1), rows(c, rank))}));
+  const auto made = run(std::move(lists), context);
   ForwardResult whole;
-  std::mutex joining;
-  on_ranks(c.ranks, [&](int rank, const AxisComm* comm) {
-    const std::vector<Values> made = run_op(context_sig(c, false, !doc_start.empty(), rank), context,
-                                            {cut(qkv, rows_of_batch(c, qkv_width(c.attrs)), rows(c, rank)),
-                                             cut(doc_start, rows_of_batch(c, 1), rows(c, rank))},
-                                            comm);
-    const std::lock_guard lock(joining);
-    join(made[0], rows_of_batch(c, c.attrs.heads * c.attrs.head_dim), rows(c, rank), whole.y);
-    join(made[1], lse_dim(c), lse_ranges(c, rank), whole.lse);
-  });
+  for (int64_t rank = 0; rank < c.ranks; ++rank) {
+    const std::vector<Values>& mine = made[static_cast<size_t>(rank)];
+    join(mine[0], rows_of_batch(c, c.attrs.heads * c.attrs.head_dim), rows(c, rank), whole.y);
+    join(mine[1], lse_dim(c), lse_ranges(c, rank), whole.lse);
+  }
   return whole;
 }
 
 Values differentiate_on_ranks(const ContextCall& c, const CpuContext& context, const Values& qkv,
                               const ForwardResult& forward, const Values& dy, const Values& doc_start) {
-  Values whole;
-  std::mutex joining;
   const CutDim qkv_dim = rows_of_batch(c, qkv_width(c.attrs));
   const CutDim y_dim = rows_of_batch(c, c.attrs.heads * c.attrs.head_dim);
-  on_ranks(c.ranks, [&](int rank, const AxisComm* comm) {
+  std::vector<RankList> lists;
+  for (int64_t rank = 0; rank < c.ranks; ++rank) {
     const std::vector<RowRange> mine = rows(c, rank);
-    const std::vector<Values> made = run_op(context_sig(c, true, !doc_start.empty(), rank), context,
-                                            {cut(qkv, qkv_dim, mine), cut(forward.y, y_dim, mine),
-                                             cut(forward.lse, lse_dim(c), lse_ranges(c, rank)),
-                                             cut(dy, y_dim, mine), cut(doc_start, rows_of_batch(c, 1), mine)},
-                                            comm);
-    const std::lock_guard lock(joining);
-    join(made[0], qkv_dim, mine, whole);
-  });
+    lists.push_back(list_of(context_sig(c, true, !doc_start.empty(), rank),
+                            {cut(qkv, qkv_dim, mine), cut(forward.y, y_dim, mine),
+                             cut(forward.lse, lse_dim(c), lse_ranges(c, rank)), cut(dy, y_dim, mine),
+                             cut(doc_start, rows_of_batch(c, 1), mine)}));
+  }
+  const auto made = run(std::move(lists), context);
+  Values whole;
+  for (int64_t rank = 0; rank < c.ranks; ++rank)
+    join(made[static_cast<size_t>(rank)][0], qkv_dim, rows(c, rank), whole);
   return whole;
 }
 
 ForwardResult attend_whole(const ContextCall& c, const CpuContext& context, const Values& qkv,
                            const Values& doc_start) {
-  std::vector<Values> made =
-      run_op(plain_sig(c, false, !doc_start.empty()), context, {qkv, doc_start}, nullptr);
-  return {std::move(made[0]), std::move(made[1])};
+  const auto made = run({list_of(plain_sig(c, false, !doc_start.empty()), {qkv, doc_start})}, context);
+  return {made[0][0], made[0][1]};
 }
 
 Values differentiate_whole(const ContextCall& c, const CpuContext& context, const Values& qkv,
                            const ForwardResult& forward, const Values& dy, const Values& doc_start) {
-  return run_op(plain_sig(c, true, !doc_start.empty()), context, {qkv, forward.y, forward.lse, dy, doc_start},
-                nullptr)[0];
+  return run({list_of(plain_sig(c, true, !doc_start.empty()), {qkv, forward.y, forward.lse, dy, doc_start})},
+             context)[0][0];
 }
 
 }  // namespace trireme

@@ -43,65 +43,25 @@ std::vector<Form> forms() {
 int64_t in_of(const Form& f) { return f.use == "forward" ? f.k : f.n; }
 int64_t out_of(const Form& f) { return f.use == "forward" ? f.n : f.k; }
 
-// A list under way.
-class Writer {
- public:
-  explicit Writer(int64_t rank) : rank_(rank) {}
+// Of each rank its own, and of all calls the same.
+ValueId given(ListWriter& writer, const char* name, int64_t rank, const TensorType& type) {
+  return writer.given(type, random_values({}, type, fmt::format("{}/{}", name, rank)));
+}
 
-  ValueId given(const char* name, const TensorType& type) {
-    const std::string seed = fmt::format("{}/{}", name, rank_);
-    return add(type, random_values({}, type, seed));
-  }
-  ValueId emit(const std::string& kind, const Attrs& attrs, std::vector<ValueId> inputs, size_t output = 0) {
-    std::vector<TensorType> types;
-    for (const ValueId id : inputs)
-      types.push_back(id.valid() ? list.values[static_cast<size_t>(id.index)].type : absent_type());
-    Op op{kind, attrs, std::move(inputs), {}};
-    for (const TensorType& type : op_def(kind).infer(attrs, types))
-      op.outputs.push_back(present(type) ? add(type, {}) : ValueId());
-    list.ops.push_back(op);
-    return op.outputs[output];
-  }
-  // As the form wants it.
-  ValueId weight(const Form& f) {
-    const ValueId plain = given("weight", {f.dtype, {out_of(f), in_of(f)}});
-    return f.packed ? emit("pack", pack_attrs(PackAttrs{f.use}), {plain}) : plain;
-  }
-  const Values& contents(ValueId id) const { return list.contents[static_cast<size_t>(id.index)]; }
-
-  RankList list;
-
- private:
-  ValueId add(const TensorType& type, Values contents) {
-    list.values.push_back({fmt::format("v{}", list.values.size()), type, ValueRole::local, {}});
-    list.contents.push_back(std::move(contents));
-    return ValueId(static_cast<int64_t>(list.values.size()) - 1);
-  }
-  int64_t rank_;
-};
+// As the form wants it.
+ValueId weight_of(ListWriter& writer, const Form& f, int64_t rank) {
+  const ValueId plain = given(writer, "weight", rank, {f.dtype, {out_of(f), in_of(f)}});
+  return f.packed ? writer.emit("pack", pack_attrs(PackAttrs{f.use}), {plain})[0] : plain;
+}
 
 std::string product_of(const Form& f) { return f.use == "forward" ? "linear" : "linear_grad_input"; }
 
-GatherLinearAttrs gather_attrs(const Form& f, const AxisAttrs& on, int64_t chunks, int64_t keep) {
-  GatherLinearAttrs a;
-  a.on = on;
-  a.use = f.use;
-  a.in = in_of(f);
-  a.out = out_of(f);
-  a.chunks = chunks;
-  a.batch = f.batch;
-  a.keep = keep;
-  return a;
+OverlapAttrs product_attrs(const Form& f, const AxisAttrs& on, int64_t chunks) {
+  return {.on = on, .use = f.use, .in = in_of(f), .out = out_of(f), .chunks = chunks};
 }
 
-LinearScatterAttrs scatter_attrs(const Form& f, const AxisAttrs& on, int64_t chunks) {
-  LinearScatterAttrs a;
-  a.on = on;
-  a.use = f.use;
-  a.in = in_of(f);
-  a.out = out_of(f);
-  a.chunks = chunks;
-  return a;
+GatherLinearAttrs gather_attrs(const Form& f, const AxisAttrs& on, int64_t chunks, int64_t keep) {
+  return {.product = product_attrs(f, on, chunks), .batch = f.batch, .keep = keep};
 }
 
 // y, and the gathered x, of every rank; chunks = 0: of the two ops.
@@ -109,28 +69,29 @@ std::vector<Values> gather_linear(const Form& f, int64_t ranks, int64_t chunks, 
   std::vector<RankList> lists;
   ValueId y, whole;
   for (int64_t r = 0; r < ranks; ++r) {
-    Writer w(r);
+    ListWriter w;
     const AxisAttrs on{"tp", ranks, r};
-    const ValueId x = w.given("x", {f.dtype, {1, f.batch * f.length / ranks, f.k}}), weight = w.weight(f);
-    std::vector<ValueId> inputs = {x, weight};
-    if (f.bias) inputs.push_back(w.given("bias", {f.dtype, {f.n}}));
+    const ValueId x = given(w, "x", r, {f.dtype, {1, f.batch * f.length / ranks, f.k}});
+    std::vector<ValueId> inputs = {x, weight_of(w, f, r)};
+    if (f.bias) inputs.push_back(given(w, "bias", r, {f.dtype, {f.n}}));
     if (chunks == 0) {
       GatherAttrs gather;
       gather.on = on;
       gather.batch = f.batch;
-      inputs[0] = whole = w.emit("all_gather", pack_attrs(gather), {x});
-      y = w.emit(product_of(f), pack_attrs(LinearAttrs{in_of(f), out_of(f)}), inputs);
+      inputs[0] = whole = w.emit("all_gather", pack_attrs(gather), {x})[0];
+      y = w.emit(product_of(f), pack_attrs(LinearAttrs{in_of(f), out_of(f)}), inputs)[0];
     } else {
-      y = w.emit("gather_linear", pack_attrs(gather_attrs(f, on, chunks, keep)), inputs);
-      whole = w.list.ops.back().outputs[1];
+      const auto made = w.emit("gather_linear", pack_attrs(gather_attrs(f, on, chunks, keep)), inputs);
+      y = made[0];
+      whole = made[1];
     }
     lists.push_back(w.list);
   }
   run_on_ranks(lists, {.threads = threads, .isa = detect_isa()});
   std::vector<Values> made;
   for (const RankList& list : lists) {
-    made.push_back(list.contents[static_cast<size_t>(y.index)]);
-    if (keep != 0) made.push_back(list.contents[static_cast<size_t>(whole.index)]);
+    made.push_back(contents_of(list, y));
+    if (keep != 0) made.push_back(contents_of(list, whole));
   }
   return made;
 }
@@ -139,23 +100,23 @@ std::vector<Values> linear_scatter(const Form& f, int64_t ranks, int64_t chunks,
   std::vector<RankList> lists;
   ValueId y;
   for (int64_t r = 0; r < ranks; ++r) {
-    Writer w(r);
+    ListWriter w;
     const AxisAttrs on{"tp", ranks, r};
-    const ValueId x = w.given("x", {f.dtype, {f.batch, f.length, f.k}}), weight = w.weight(f);
+    const ValueId x = given(w, "x", r, {f.dtype, {f.batch, f.length, f.k}}), weight = weight_of(w, f, r);
     if (chunks == 0) {
       const ValueId addends =
-          w.emit(product_of(f), pack_attrs(LinearAttrs{in_of(f), out_of(f)}), {x, weight});
+          w.emit(product_of(f), pack_attrs(LinearAttrs{in_of(f), out_of(f)}), {x, weight})[0];
       SliceAttrs slice;
       slice.on = on;
-      y = w.emit("reduce_scatter", pack_attrs(slice), {addends});
+      y = w.emit("reduce_scatter", pack_attrs(slice), {addends})[0];
     } else {
-      y = w.emit("linear_scatter", pack_attrs(scatter_attrs(f, on, chunks)), {x, weight});
+      y = w.emit("linear_scatter", pack_attrs(product_attrs(f, on, chunks)), {x, weight})[0];
     }
     lists.push_back(w.list);
   }
   run_on_ranks(lists, {.threads = threads, .isa = detect_isa()});
   std::vector<Values> made;
-  for (const RankList& list : lists) made.push_back(list.contents[static_cast<size_t>(y.index)]);
+  for (const RankList& list : lists) made.push_back(contents_of(list, y));
   return made;
 }
 
@@ -230,7 +191,7 @@ TEST(OverlapWire, EveryChunkIsSeenInTheQueueAndSendsItsShare) {
                {{f.dtype, {1, 12, f.k}}, {f.dtype, {f.n, f.k}}, absent_type()},
                {}};
   OpSig scatter{"linear_scatter",
-                pack_attrs(scatter_attrs(f, on, 3)),
+                pack_attrs(product_attrs(f, on, 3)),
                 {{f.dtype, {2, 24, f.k}}, {f.dtype, {f.n, f.k}}},
                 {}};
   for (OpSig* sig : {&gather, &scatter}) {
@@ -260,7 +221,7 @@ TEST(OverlapShapes, WhatDoesNotDivideIsRefused) {
     return op_def("gather_linear").infer(pack_attrs(gather_attrs(f, on, chunks, 0)), slice);
   };
   const auto scatter = [&](int64_t chunks) {
-    return op_def("linear_scatter").infer(pack_attrs(scatter_attrs(f, on, chunks)), whole);
+    return op_def("linear_scatter").infer(pack_attrs(product_attrs(f, on, chunks)), whole);
   };
   EXPECT_EQ(gather(3)[0], (TensorType{DType::f32, {2, 6, 3}}));
   EXPECT_EQ(scatter(3)[0], (TensorType{DType::f32, {1, 6, 3}}));

@@ -48,6 +48,8 @@ void run_op(RankList& list, const Op& op, const CpuContext& context, const AxisC
   GuardedBuffer scratch(def.scratch_bytes != nullptr ? def.scratch_bytes(sig, context.threads) : 0);
   find_cpu_kernel(op.kind)(sig, context)({input_pointers, output_pointers, scratch.data(), &comm});
   EXPECT_TRUE(scratch.intact()) << op.kind << " wrote outside its scratch";
+  for (size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_TRUE(inputs[i].intact()) << op.kind << " wrote around input " << i;
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i].valid()) continue;
     EXPECT_TRUE(outputs[i].intact()) << op.kind << " wrote outside output " << i;
@@ -71,6 +73,24 @@ void run_on_ranks(std::vector<RankList>& ranks, const CpuContext& context) {
     for (const Op& op : list.ops) run_op(list, op, context, comm);
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+ValueId ListWriter::given(const TensorType& type, Values contents) {
+  return add_to(list, {fmt::format("v{}", list.values.size()), type, ValueRole::local, {}},
+                std::move(contents));
+}
+
+std::vector<ValueId> ListWriter::emit(const std::string& kind, const Attrs& attrs,
+                                      std::vector<ValueId> inputs) {
+  Op op{kind, attrs, std::move(inputs), {}};
+  for (const TensorType& type : op_def(kind).infer(attrs, types_of(op.inputs, list.values)))
+    op.outputs.push_back(present(type) ? given(type, {}) : ValueId());
+  list.ops.push_back(op);
+  return op.outputs;
+}
+
+const Values& contents_of(const RankList& list, ValueId id) {
+  return list.contents[static_cast<size_t>(id.index)];
 }
 
 RankList list_of(const OpSig& sig, std::vector<Values> inputs) {

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comm/axis_comm.h"
-#include "comm/rank_threads.h"
-#include "device/cpu/kernel.h"
 #include "ops/experts/experts.h"
-#include "ops/harness/guarded_buffer.h"
-#include "ops/harness/values.h"
+#include "ops/linear/linear.h"
+#include "ops/ranks/rank_lists.h"
 
 namespace trireme {
 namespace {
@@ -59,104 +56,68 @@ Inputs part_of(const Inputs& all, int64_t rank, int64_t ranks) {
 
 struct Outputs {
   Values y, dx, dweights, dgate_up, ddown, plan;
-  std::string fault;
 };
 
-// An operand in memory; empty where it is absent.
-GuardedBuffer memory_of(const TensorType& type, const Values& values) {
-  GuardedBuffer buffer(bytes_of(type));
-  if (!values.empty()) encode(values, type.dtype, buffer.data());
-  return buffer;
-}
+// A layer forward and backward on one rank, as a list, and where its outputs are.
+struct LayerList {
+  RankList list;
+  ValueId y, dx, dweights, dgate_up, ddown, plan;
 
-struct Call {
-  OpSig sig;
-  std::vector<GuardedBuffer> inputs, outputs;
-
-  Call(std::string kind, const ExpertsAttrs& attrs) : sig{std::move(kind), pack_attrs(attrs), {}, {}} {}
-  void add(const TensorType& type, const Values& values) {
-    sig.inputs.push_back(type);
-    inputs.push_back(memory_of(type, values));
-  }
-  Values output(size_t i) const {
-    return decode(outputs[i].data(), sig.outputs[i].dtype, count(sig.outputs[i].shape));
-  }
-
-  // Accumulators start at 0. Returns "" or what was written outside.
-  std::string run(const AxisComm* comm) {
-    const OpDef& def = op_def(sig.kind);
-    sig.outputs = def.infer(sig.attrs, sig.inputs);
-    std::vector<void*> in, out;
-    for (const TensorType& type : sig.outputs) outputs.emplace_back(bytes_of(type));
-    for (GuardedBuffer& b : inputs) in.push_back(b.size() > 0 ? b.data() : nullptr);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      out.push_back(outputs[i].data());
-      if (def.outputs[i].use != OperandDef::Use::plain)
-        std::fill_n(outputs[i].data(), outputs[i].size(), std::byte{0});
-    }
-    GuardedBuffer scratch(def.scratch_bytes(sig, 1));
-    find_cpu_kernel(sig.kind)(sig, {1, detect_isa()})({in, out, scratch.data(), comm});
-    for (const auto* list : {&inputs, &outputs})
-      for (const GuardedBuffer& b : *list)
-        if (!b.intact()) return sig.kind + " wrote outside an operand";
-    return scratch.intact() ? "" : sig.kind + " wrote outside its scratch";
+  Outputs outputs() const {
+    return {contents_of(list, y),        contents_of(list, dx),    contents_of(list, dweights),
+            contents_of(list, dgate_up), contents_of(list, ddown), contents_of(list, plan)};
   }
 };
 
-TensorType packed_type(const TensorType& weight, const char* use) {
-  const Attrs attrs{{{"use", AttrValue(std::string(use))}}};
-  return op_def("pack").infer(attrs, std::span(&weight, 1))[0];
-}
-
-// Adds a weight packed for `use`.
-void add_packed(Call& call, const TensorType& weight, const Values& values, const char* use) {
-  const TensorType packed = packed_type(weight, use);
-  const OpSig sig{"pack", {{{"use", AttrValue(std::string(use))}}}, {weight}, {packed}};
-  GuardedBuffer plain = memory_of(weight, values);
-  call.sig.inputs.push_back(packed);
-  call.inputs.emplace_back(bytes_of(packed));
-  void *in = plain.data(), *out = call.inputs.back().data();
-  find_cpu_kernel("pack")(sig, {1, detect_isa()})({std::span(&in, 1), std::span(&out, 1), nullptr});
-}
-
-Outputs run_layer(const Layer& l, const Inputs& in, const AxisAttrs& axis, const AxisComm* comm) {
-  const ExpertsAttrs attrs{.experts = l.experts,
-                           .top_k = l.top_k,
-                           .width = l.width,
-                           .ffn = l.ffn,
-                           .receive_factor = l.receive_factor,
-                           .axis = axis};
+LayerList list_layer(const Layer& l, const Inputs& in, const AxisAttrs& axis) {
+  const Attrs attrs = pack_attrs(ExpertsAttrs{.experts = l.experts,
+                                              .top_k = l.top_k,
+                                              .width = l.width,
+                                              .ffn = l.ffn,
+                                              .receive_factor = l.receive_factor,
+                                              .axis = axis});
   const int64_t tokens = l.tokens * l.ranks / axis.ranks, owned = l.experts / axis.ranks;
-  const TensorType x{l.dtype, {1, tokens, l.width}}, ids{DType::i32, {1, tokens, l.top_k}},
-      weights{DType::f32, {1, tokens, l.top_k}}, gate_up{l.dtype, {owned, 2 * l.ffn, l.width}},
-      down{l.dtype, {owned, l.width, l.ffn}};
-  Call forward("experts", attrs), backward("experts_grad", attrs);
-  forward.add(x, in.x);
-  forward.add(ids, in.ids);
-  forward.add(weights, in.weights);
-  add_packed(forward, gate_up, in.gate_up, "forward");
-  add_packed(forward, down, in.down, "forward");
-  Outputs out;
-  out.fault = forward.run(comm);
-  if (!out.fault.empty()) return out;
-  backward.add(x, in.dy);
-  backward.add(ids, in.ids);
-  backward.add(weights, in.weights);
-  backward.add(forward.sig.outputs[1], forward.output(1));
-  backward.add(forward.sig.outputs[2], forward.output(2));
-  add_packed(backward, gate_up, in.gate_up, "input_grad");
-  add_packed(backward, down, in.down, "input_grad");
-  backward.add(x, in.x);
-  backward.add(forward.sig.outputs[3], forward.output(3));
-  add_packed(backward, gate_up, in.gate_up, "forward");
-  out.fault = backward.run(comm);
-  out.y = forward.output(0);
-  out.plan = forward.output(3);
-  out.dx = backward.output(0);
-  out.dweights = backward.output(1);
-  out.dgate_up = backward.output(2);
-  out.ddown = backward.output(3);
-  return out;
+  ListWriter w;
+  const ValueId x = w.given({l.dtype, {1, tokens, l.width}}, in.x),
+                ids = w.given({DType::i32, {1, tokens, l.top_k}}, in.ids),
+                weights = w.given({DType::f32, {1, tokens, l.top_k}}, in.weights),
+                gate_up = w.given({l.dtype, {owned, 2 * l.ffn, l.width}}, in.gate_up),
+                down = w.given({l.dtype, {owned, l.width, l.ffn}}, in.down),
+                dy = w.given({l.dtype, {1, tokens, l.width}}, in.dy);
+  const auto packed = [&](ValueId weight, const char* use) {
+    return w.emit("pack", pack_attrs(PackAttrs{use}), {weight})[0];
+  };
+  const ValueId gate_up_forward = packed(gate_up, "forward");
+  const auto made = w.emit("experts", attrs, {x, ids, weights, gate_up_forward, packed(down, "forward")});
+  const auto grads = w.emit(
+      "experts_grad", attrs,
+      {dy, ids, weights, made[ExpertsOut::rows], made[ExpertsOut::hidden], packed(gate_up, "input_grad"),
+       packed(down, "input_grad"), x, made[ExpertsOut::plan], gate_up_forward});
+  return {.list = w.list,
+          .y = made[ExpertsOut::y],
+          .dx = grads[ExpertsGradOut::dx],
+          .dweights = grads[ExpertsGradOut::dweights],
+          .dgate_up = grads[ExpertsGradOut::dgate_up],
+          .ddown = grads[ExpertsGradOut::ddown],
+          .plan = made[ExpertsOut::plan]};
+}
+
+// By rank.
+std::vector<Outputs> run_layer(const Layer& l, const Inputs& all, int64_t ranks) {
+  std::vector<LayerList> layers;
+  std::vector<RankList> lists;
+  for (int64_t r = 0; r < ranks; ++r) {
+    const AxisAttrs axis = ranks > 1 ? AxisAttrs{"ep", ranks, r} : AxisAttrs{};
+    layers.push_back(list_layer(l, part_of(all, r, ranks), axis));
+    lists.push_back(layers.back().list);
+  }
+  run_on_ranks(lists, {1, detect_isa()});
+  std::vector<Outputs> made;
+  for (size_t r = 0; r < lists.size(); ++r) {
+    layers[r].list = std::move(lists[r]);
+    made.push_back(layers[r].outputs());
+  }
+  return made;
 }
 
 // The largest difference, relative to the largest element.
@@ -183,21 +144,11 @@ Values arrivals(const Layer& l, const Values& plan) {
 // rounding here and there, of up to three in a row.
 void check(const Layer& l) {
   const Inputs all = inputs_of(l);
-  const Outputs want = run_layer(l, all, {}, nullptr);
-  ASSERT_EQ(want.fault, "");
-  LocalWorld world({.ranks = static_cast<int>(l.ranks), .timeout_s = 60});
-  std::vector<Outputs> got(static_cast<size_t>(l.ranks));
-  const auto errors = run_ranks(world, static_cast<int>(l.ranks), [&](int rank) {
-    const auto members = all_ranks(static_cast<int>(l.ranks));
-    const auto communicator = world.communicator(members, rank, 0);
-    const AxisComm comm{communicator.get(), nullptr};
-    got[static_cast<size_t>(rank)] = run_layer(l, part_of(all, rank, l.ranks), {"ep", l.ranks, rank}, &comm);
-  });
+  const Outputs want = run_layer(l, all, 1)[0];
+  const std::vector<Outputs> got = run_layer(l, all, l.ranks);
   for (int64_t r = 0; r < l.ranks; ++r) {
     SCOPED_TRACE(fmt::format("rank {}", r));
     const Outputs& mine = got[static_cast<size_t>(r)];
-    ASSERT_EQ(errors[static_cast<size_t>(r)], "");
-    ASSERT_EQ(mine.fault, "");
     EXPECT_EQ(mine.plan, got[0].plan);
     const double near = l.dtype == DType::f32 ? 2e-6 : 3.0 / 256;
     EXPECT_LE(distance(mine.y, slice(want.y, r, l.ranks)), near);
@@ -255,14 +206,7 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, ExpertsOnRanks, testing::Values(DType::f32, DTy
 TEST(ExpertsPlan, SaysWhatArrives) {
   Layer l{.tokens = 3, .top_k = 1, .receive_factor = 1.0};
   l.ids = {0, 0, 2, 1, 1, 1};
-  const Inputs all = inputs_of(l);
-  LocalWorld world({.ranks = 2, .timeout_s = 60});
-  std::vector<Outputs> got(2);
-  run_ranks(world, 2, [&](int rank) {
-    const auto communicator = world.communicator(all_ranks(2), rank, 0);
-    const AxisComm comm{communicator.get(), nullptr};
-    got[static_cast<size_t>(rank)] = run_layer(l, part_of(all, rank, 2), {"ep", 2, rank}, &comm);
-  });
+  const std::vector<Outputs> got = run_layer(l, inputs_of(l), 2);
   EXPECT_EQ(got[0].plan, (Values{2, 0, 1, 0, 0, 3, 0, 0}));
   EXPECT_EQ(arrivals(l, got[1].plan), (Values{5, 1}));  // more than the 3 that there is room for
 }
