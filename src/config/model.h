@@ -76,6 +76,8 @@ struct ModelKeys {
   As<int64_t> mtp{};                   // deepseek: further tokens that are predicted; 0 or 1
   As<double> mtp_weight{};             // of their loss
   MoeKeys<As> moe{};                   // the section [moe]
+  // Weights to begin with in place of drawn ones: a run, a checkpoint, or what another project saved.
+  std::optional<std::string> init_from;
 };
 
 using RopeScaling = RopeScalingKeys<Plain>;

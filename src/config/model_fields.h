@@ -233,6 +233,13 @@ void model_fields(Model& m, Visit&& visit) {
               .meaning = "of the first weights; residual projections use init_std / sqrt(2 layers)"},
         0.02);
   visit(
+      m.init_from,
+      Field{.key = "init_from",
+            .by_default = "drawn from run.seed",
+            .effect = Effect::logistics,
+            .meaning = "where a new run's weights come from: a run or checkpoint of Trireme, a Hugging Face "
+                       "folder, an llm.c file or a torch-dcp folder"});
+  visit(
       m.z_loss,
       Field{
           .key = "z_loss", .range = at_least(0), .meaning = "coefficient of logsumexp^2 in the loss; 0: off"},

@@ -22,6 +22,7 @@ struct RunKeys {
   std::optional<double> peak_flops;        // of the machine per second, for MFU; absent: measured at start
   As<int64_t> max_skipped_steps{};         // as many NaN or Inf steps in a row end the run
   As<double> timeout_s{};                  // how long ranks wait for one another
+  As<double> max_minutes{};                // of wall clock, from the start of the process; 0: no limit
   As<int64_t> log_every_steps{};           // of the progress line; metrics.jsonl has every step
   As<std::vector<int64_t>> trace_steps{};  // optimizer steps whose actions are traced
 };

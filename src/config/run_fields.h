@@ -9,20 +9,66 @@ namespace trireme {
 
 template <class Checkpoint, class Visit>
 void checkpoint_fields(Checkpoint& c, Visit&& visit) {
+  constexpr Effect logistics = Effect::logistics;
   visit(c.every_steps,
         Field{.key = "every_steps",
               .unit = "steps",
               .range = kStepCounts,
-              .effect = Effect::logistics,
-              .meaning = "between saves; 0: only at the end and on a signal"},
+              .effect = logistics,
+              .meaning = "between saves; 0: not by steps. The last step is always saved"},
         int64_t{1000});
+  visit(c.every_minutes,
+        Field{.key = "every_minutes",
+              .unit = "minutes",
+              .range = between(0, kMostMinutes),
+              .effect = logistics,
+              .meaning = "since the last save, after which the next step is saved; 0: not by the clock"},
+        0.0);
   visit(c.keep,
         Field{.key = "keep",
               .unit = "checkpoints",
               .range = between(0, 1e6),
-              .effect = Effect::logistics,
+              .effect = logistics,
               .meaning = "newest ones kept; 0: all"},
         int64_t{3});
+  visit(c.keep_every_steps,
+        Field{.key = "keep_every_steps",
+              .unit = "steps",
+              .range = kStepCounts,
+              .effect = logistics,
+              .meaning = "checkpoints of steps that are a multiple of it are kept besides; 0: none"},
+        int64_t{0});
+  visit(c.async,
+        Field{.key = "async",
+              .effect = logistics,
+              .meaning = "steps wait only until their state is copied in memory (which the plan has room "
+                         "for); it is written to disk behind them"},
+        true);
+  visit(c.on_failure,
+        Field{.key = "on_failure",
+              .effect = logistics,
+              .meaning = "when a checkpoint cannot be saved: stop the run, or continue and try again at "
+                         "the next one"},
+        OnSaveFailure::stop);
+  visit(c.notice,
+        Field{.key = "notice",
+              .by_default = "none",
+              .effect = logistics,
+              .meaning = "a file that appears, or a URL (http, https) that answers 200 with a text, when the "
+                         "machine is about to be taken away: the run saves and ends with exit code 75"});
+  visit(c.notice_every_s,
+        Field{.key = "notice_every_s",
+              .unit = "s",
+              .range = {.min = 0, .max = 1e6, .min_open = true},
+              .effect = logistics,
+              .meaning = "between looks at checkpoint.notice"},
+        5.0);
+  visit(c.mirror,
+        Field{.key = "mirror",
+              .by_default = "none",
+              .effect = logistics,
+              .meaning = "s3://bucket/prefix or a folder: every committed checkpoint is copied there behind "
+                         "the run, and verified there"});
 }
 
 template <class Eval, class Visit>
@@ -96,6 +142,13 @@ void run_fields(Run& r, Visit&& visit) {
               .effect = logistics,
               .meaning = "a rank that does not come for so long is given up, and the run with it"},
         300.0);
+  visit(r.max_minutes,
+        Field{.key = "max_minutes",
+              .unit = "minutes",
+              .range = between(0, kMostMinutes),
+              .effect = logistics,
+              .meaning = "the run saves and ends with exit code 75 before it has run so long; 0: no limit"},
+        0.0);
   visit(r.log_every_steps,
         Field{.key = "log_every_steps",
               .unit = "steps",

@@ -50,7 +50,8 @@ TEST(Parse, SectionsTablesAndValuesDoNotMix) {
       "rope_scaling.kind, "
       "rope_scaling.factor, rope_scaling.low_freq_factor, rope_scaling.high_freq_factor, "
       "rope_scaling.original_context, rope_scaling.beta_fast, rope_scaling.beta_slow, "
-      "rope_scaling.attention_factor, rope_layout, window, attn_softcap, logit_softcap, init_std, z_loss, "
+      "rope_scaling.attention_factor, rope_layout, window, attn_softcap, logit_softcap, init_std, init_from, "
+      "z_loss, "
       "mtp, mtp_weight");
   EXPECT_THAT(error_with({"model.rope_scaling=yarn"}),
               HasSubstr("model.rope_scaling is a table; its keys are kind, factor,"));
