@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "compile/pipeline.h"
+#include "ir/state_boxes.h"
 #include "ir/text.h"
+#include "lower/buffers.h"
 #include "lower/check.h"
 #include "lower/check_ranks.h"
 #include "lower/code_layout.h"
@@ -171,6 +173,13 @@ Moments moments_of(const OptimizerSpec& optimizer) {
   return optimizer.kind == OptimizerKind::adamw ? Moments::two : Moments::one;
 }
 
+// Room for a copy of what the rank writes of a checkpoint.
+void add_staging(Program& program, const OptimizerSpec& optimizer) {
+  const int64_t states = moments_of(optimizer) == Moments::two ? 3 : 2;
+  const int64_t bytes = states * written_elements(program) * size_of(DType::f32);
+  if (bytes > 0) program.staging = add_buffer(program, "staging", BufferClass::staging, bytes);
+}
+
 // FLOPs per micro-batch and block, by which stages are balanced.
 std::vector<double> costs_of(const Program& program, const Chain& chain) {
   std::vector<double> by_code;
@@ -236,6 +245,7 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
                     : one_stage(chains.front().size());
   const std::vector<GroupPlan> groups = add_groups(program, chains, plan.sharding, plan.map, plan.compute,
                                                    trains ? moments_of(spec.optimizer) : Moments::none);
+  if (trains && spec.checkpoint.async) add_staging(program, spec.optimizer);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
   if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);

@@ -261,14 +261,19 @@ double Engine::exposed_comm_s() const {
   return seconds;
 }
 
+BufferId Engine::state_buffer(const ParamGroup& group, ParamState state) const {
+  const BufferId buffer = state == ParamState::master    ? group.master
+                          : state == ParamState::moment1 ? group.moment1
+                                                         : group.moment2;
+  CHECK(buffer.valid(), "{}: the program keeps no such state", group.name);
+  return buffer;
+}
+
 std::vector<Engine::StatePlace> Engine::state_places(ParamId id, ParamState state) const {
   const Param& param = program_.params[static_cast<size_t>(id.index)];
   const ParamGroup& group = program_.groups[static_cast<size_t>(param.group.index)];
   if (group.shard_elements == 0) return {};
-  const BufferId buffer = state == ParamState::master    ? group.master
-                          : state == ParamState::moment1 ? group.moment1
-                                                         : group.moment2;
-  CHECK(buffer.valid(), "{}: the program keeps no such state", param.name);
+  const BufferId buffer = state_buffer(group, state);
   std::vector<StatePlace> places;
   for (const ElementRun& run : runs_of(param.cut, param.shape)) {
     const int64_t start = param.offset + run.own;  // in the group's flat buffer
@@ -299,6 +304,18 @@ std::vector<StatePiece> Engine::state_pieces(ParamId param, ParamState state) co
     pieces.push_back(
         {place.first, {reinterpret_cast<float*>(at(place.location)), static_cast<size_t>(place.count)}});
   return pieces;
+}
+
+std::span<float> Engine::shard(GroupId id, ParamState state) const {
+  const ParamGroup& group = program_.groups[static_cast<size_t>(id.index)];
+  if (!host_addressable() || group.shard_elements == 0) return {};
+  return {reinterpret_cast<float*>(at({state_buffer(group, state), 0})),
+          static_cast<size_t>(group.shard_elements)};
+}
+
+std::span<std::byte> Engine::staging() const {
+  if (!host_addressable() || !program_.staging.valid()) return {};
+  return {at({program_.staging, 0}), static_cast<size_t>(program_.buffer(program_.staging).bytes)};
 }
 
 void Engine::write_buffer(BufferId buffer, const void* from, int64_t bytes) {

@@ -74,6 +74,10 @@ class Engine {
   // The same in place, on devices whose arena the host can address; empty on others.
   bool host_addressable() const { return device_.host_addressable(); }
   std::vector<StatePiece> state_pieces(ParamId param, ParamState state) const;
+  // This rank's shard of a group's state, where StateBox::at counts (ir/state_boxes.h); likewise in place.
+  std::span<float> shard(GroupId group, ParamState state) const;
+  // Program::staging, likewise; empty where there is none.
+  std::span<std::byte> staging() const;
 
   // Seconds so far that compute has waited for communication.
   double exposed_comm_s() const;
@@ -125,6 +129,7 @@ class Engine {
   std::byte* pointer(const Action& action, const Unit& unit, const CodeLayout& layout, const Code& code,
                      ValueId id) const;
   std::byte* at(const Location& location) const;
+  BufferId state_buffer(const ParamGroup& group, ParamState state) const;
   std::vector<StatePlace> state_places(ParamId param, ParamState state) const;
 
   const Program& program_;

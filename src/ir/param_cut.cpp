@@ -107,6 +107,10 @@ std::string_view name_of(ParamRole role) {
   return kNames[static_cast<size_t>(role)];
 }
 
+bool is_cut_on_tp(ParamRole role, const Mesh& mesh) {
+  return tp_dim(role) >= 0 && (is_expert(role) ? mesh.etp : mesh.tp) > 1;
+}
+
 Placements placements_of(const ParamUse& use, const ParamAxes& axes) {
   Placements placements;
   const int32_t dim = tp_dim(use.role);

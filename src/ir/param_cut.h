@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/shape.h"
+#include "ir/mesh.h"
 #include "ir/type.h"
 
 namespace trireme {
@@ -57,6 +58,9 @@ struct ParamCut {
   std::vector<DimCut> dims;  // those that are cut
   bool operator==(const ParamCut&) const = default;
 };
+
+// Whether the ranks of tp have slices of their own.
+bool is_cut_on_tp(ParamRole role, const Mesh& mesh);
 
 Placements placements_of(const ParamUse& use, const ParamAxes& axes);
 

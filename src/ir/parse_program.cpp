@@ -54,6 +54,7 @@ class ProgramReader {
     program_.threads = reader_.index(reader_.value_of("threads"));
     program_.batch_bytes = size_of_key("batch_bytes");
     program_.memory.arena_bytes = size_of_key("arena_bytes");
+    program_.staging = optional_buffer("staging");
     program_.scalars = optional_buffer("scalars");
     program_.result = optional_buffer("result");
     reader_.finish_line();
@@ -147,6 +148,7 @@ class ProgramReader {
     group.name = reader_.word();
     group.elements = size_of_key("elements");
     read_shard(group);
+    read_copy(group);
     group.master = optional_buffer("master");
     group.moment1 = optional_buffer("moment1");
     group.moment2 = optional_buffer("moment2");
@@ -163,6 +165,17 @@ class ProgramReader {
     if (group.shard_begin < 0 || group.shard_elements < 0 ||
         group.shard_elements > group.elements - group.shard_begin)
       reader_.fail(fmt::format("shard {} is not within {} elements", text, group.elements));
+  }
+
+  // "copy=INDEX/COUNT"
+  void read_copy(ParamGroup& group) {
+    const std::string_view text = reader_.value_of("copy");
+    const size_t slash = text.find('/');
+    if (slash == std::string_view::npos) reader_.fail(fmt::format("'{}' is no copy", text));
+    group.copy = reader_.index(text.substr(0, slash));
+    group.copies = reader_.index(text.substr(slash + 1));
+    if (group.copy < 0 || group.copy >= group.copies || group.copies > program_.mesh.pp)
+      reader_.fail(fmt::format("copy {} is not one of {} ranks of the pipeline", text, program_.mesh.pp));
   }
 
   void read_role(Param& param) {

@@ -91,9 +91,10 @@ std::string unit_text(const Unit& unit, const Code& code) {
 std::string to_text(const Program& p) {
   std::string text = fmt::format(
       "program {} rank={} pp={} dp_replicate={} dp_shard={} cp={} tp={} ep={} etp={} threads={} "
-      "batch_bytes={} arena_bytes={} scalars={} result={}\n",
+      "batch_bytes={} arena_bytes={} staging={} scalars={} result={}\n",
       in_quotes(p.name), p.rank, p.mesh.pp, p.mesh.dp_replicate, p.mesh.dp_shard, p.mesh.cp, p.mesh.tp,
-      p.mesh.ep, p.mesh.etp, p.threads, p.batch_bytes, p.memory.arena_bytes, p.scalars.index, p.result.index);
+      p.mesh.ep, p.mesh.etp, p.threads, p.batch_bytes, p.memory.arena_bytes, p.staging.index, p.scalars.index,
+      p.result.index);
   for (const CommGroup& g : p.comms)
     text += fmt::format("comm {} channel={} ranks={}\n", g.name, g.channel,
                         joined<int32_t>(g.ranks, [](const int32_t& r) { return std::to_string(r); }));
@@ -104,9 +105,9 @@ std::string to_text(const Program& p) {
   for (const BatchField& f : p.batch)
     text += fmt::format("batch {} {} offset={}\n", f.name, to_string(f.type), f.offset);
   for (const ParamGroup& g : p.groups)
-    text +=
-        fmt::format("group {} elements={} shard={}+{} master={} moment1={} moment2={}\n", g.name, g.elements,
-                    g.shard_begin, g.shard_elements, g.master.index, g.moment1.index, g.moment2.index);
+    text += fmt::format("group {} elements={} shard={}+{} copy={}/{} master={} moment1={} moment2={}\n",
+                        g.name, g.elements, g.shard_begin, g.shard_elements, g.copy, g.copies, g.master.index,
+                        g.moment1.index, g.moment2.index);
   for (const Param& q : p.params)
     text += fmt::format("param {} role={} shape={} own={} cut={} group={} offset={} decay={}\n", q.name,
                         name_of(q.role), to_string(q.shape), to_string(q.cut.shape), cut_text(q.cut),

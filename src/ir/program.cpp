@@ -40,8 +40,8 @@ std::string_view name_of(CommOp op) {
 
 std::string_view name_of(BufferClass cls) {
   constexpr std::array<std::string_view, kBufferClasses> kNames = {
-      "master", "moment", "gradient",  "compute", "prepared", "activation",
-      "saved",  "held",   "workspace", "batch",   "cache",    "scalar"};
+      "master", "moment",    "gradient", "compute", "prepared", "activation", "saved",
+      "held",   "workspace", "batch",    "cache",   "scalar",   "staging"};
   return kNames[static_cast<size_t>(cls)];
 }
 

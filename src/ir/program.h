@@ -50,8 +50,9 @@ struct ParamGroup {
   std::string name;
   int64_t elements = 0;  // of the flat buffer: a multiple of kParamAlignment times the number of shards
   int64_t shard_begin = 0, shard_elements = 0;
-  BufferId master;            // f32, shard_elements
-  BufferId moment1, moment2;  // f32; invalid where the optimizer has none, or the program does not train
+  int32_t copies = 1, copy = 0;  // ranks of the pipeline that hold it, and which of them this is
+  BufferId master;               // f32, shard_elements
+  BufferId moment1, moment2;     // f32; invalid where the optimizer has none, or the program does not train
   bool operator==(const ParamGroup&) const = default;
 };
 
@@ -184,9 +185,10 @@ enum class BufferClass : uint8_t {
   workspace,
   batch,
   cache,
-  scalar
+  scalar,
+  staging  // the copy that a checkpoint is written from, behind the steps that follow
 };
-inline constexpr int kBufferClasses = 12;
+inline constexpr int kBufferClasses = 13;
 std::string_view name_of(BufferClass cls);
 
 struct Buffer {
@@ -233,6 +235,7 @@ struct Program {
   std::vector<Unit> units;
   std::vector<Timeline> timelines;
   MemoryPlan memory;
+  BufferId staging;  // f32: what the rank writes of a checkpoint; invalid where it is written in place
   BufferId scalars;  // f64, slots in ops/grad_norm/grad_norm.h; invalid when the program does not train
   BufferId
       result;  // what a timeline leaves: f64[2], sums of token nll and of z-loss terms; or f32[B,V] logits

@@ -56,11 +56,6 @@ bool gives_tp_addends(const Code& code, ValueId param) {
   return false;
 }
 
-bool is_cut_on_tp(const Param& param, const Mesh& mesh) {
-  const ParamAxes axes{.tp = mesh.tp, .etp = mesh.etp};
-  return placements_of({param.role, {}, 1}, axes).axes[static_cast<size_t>(BlockAxis::tp)] != kReplicate;
-}
-
 std::vector<Use> uses_of(const Program& program, const std::vector<Chain>& chains, DType compute) {
   std::vector<Use> uses(program.params.size());
   std::map<std::pair<CodeId, ValueId>, Known> known;
@@ -97,6 +92,17 @@ void extend(std::vector<FlatRange>& ranges, int64_t begin, int64_t end, bool dec
     ranges.push_back({begin, end, decay});
 }
 
+// On one rank of the pipeline, or on several where these use it or have copies of a stage.
+void count_copies(ParamGroup& group, const std::vector<size_t>& uses, const StageMap& map) {
+  std::set<int32_t> ranks;
+  for (const size_t block : uses)
+    for (int32_t direction = 0; direction < map.placement.directions(); ++direction)
+      ranks.insert(rank_of_block(map, block, direction));
+  group.copies = static_cast<int32_t>(ranks.size());
+  if (ranks.contains(map.rank))
+    group.copy = static_cast<int32_t>(std::distance(ranks.begin(), ranks.find(map.rank)));
+}
+
 // Where its parameters lie in the flat buffers, and which stages use it.
 GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size_t>& members,
                      const std::vector<Use>& uses, const StageMap& map) {
@@ -112,7 +118,7 @@ GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size
     extend(plan.decay_ranges, param.offset, group.elements, param.decay);
     if (uses[i].tp_addends) extend(plan.tp_addends, param.offset, group.elements, false);
     const bool first_of_tp = program.mesh.tp_index(program.rank) == 0;
-    if (param.role != ParamRole::router_state && (first_of_tp || is_cut_on_tp(param, program.mesh)))
+    if (param.role != ParamRole::router_state && (first_of_tp || is_cut_on_tp(param.role, program.mesh)))
       extend(plan.normed, param.offset, group.elements, false);
     blocks.insert(uses[i].blocks.begin(), uses[i].blocks.end());
   }
@@ -124,6 +130,7 @@ GroupPlan plan_group(Program& program, ParamGroup& group, const std::vector<size
   plan.used_elements = group.elements;
   plan.uses.assign(blocks.begin(), blocks.end());
   plan.held = std::any_of(blocks.begin(), blocks.end(), [&](size_t b) { return holds(map, b); });
+  count_copies(group, plan.uses, map);
   plan.counted = rank_of_block(map, plan.uses.front(), 0) == map.rank;
   return plan;
 }

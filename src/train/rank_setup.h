@@ -11,7 +11,7 @@
 namespace trireme {
 
 struct RankSetup {
-  RankSetup(const RunSetup& run, RankLink& link);
+  RankSetup(RunSetup& run, RankLink& link);
 
   int threads;
   Compiled compiled;

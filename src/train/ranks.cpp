@@ -14,11 +14,14 @@
 #include "base/ending.h"
 #include "base/exit_code.h"
 #include "comm/local/local_world.h"
+#include "train/first_text.h"
 #include "train/machine.h"
 
 namespace trireme {
 
-constexpr int kControlChannel = -1;  // programs' channels begin at 0
+// Programs' channels begin at 0.
+constexpr int kControlChannel = -1;
+constexpr int kBesideChannel = -2;
 
 struct RankTeam {
   RankTeam(const TeamOptions& team_options, World& team_world, const RanksHere& ranks_here)
@@ -33,13 +36,23 @@ struct RankTeam {
   std::vector<const Engine*> engines;  // by rank, while others look at them
 };
 
-RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
+namespace {
+
+std::unique_ptr<Communicator> over_all_ranks(RankTeam& team, int rank, int channel) {
   const int ranks = team.options.mesh.ranks();
-  if (ranks == 1) return;
+  if (ranks == 1) return nullptr;
   std::vector<int> all(static_cast<size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
-  control_ = team.world.communicator(all, rank, kControlChannel);
+  return team.world.communicator(all, rank, channel);
 }
+
+}  // namespace
+
+RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
+  control_ = over_all_ranks(team, rank, kControlChannel);
+}
+
+std::unique_ptr<Communicator> RankLink::another() { return over_all_ranks(team_, rank_, kBesideChannel); }
 
 int RankLink::threads() const { return std::max(1, team_.options.threads / team_.here.count); }
 
@@ -56,8 +69,16 @@ Communicators RankLink::connect(const Program& program) {
 }
 
 double RankLink::sum(double value, std::string_view what) {
-  if (control_) control_->all_reduce(&value, 1, DType::f64, what);
+  sum(std::span(&value, 1), what);
   return value;
+}
+
+void RankLink::sum(std::span<double> values, std::string_view what) {
+  if (control_) control_->all_reduce(values.data(), static_cast<int64_t>(values.size()), DType::f64, what);
+}
+
+std::string RankLink::first_text(const std::string& mine, std::string_view what) {
+  return control_ ? trireme::first_text(*control_, mine, what) : mine;
 }
 
 void RankLink::meet(std::string_view what) {

@@ -41,6 +41,9 @@ class RankLink {
 
   // Every rank calls these in the same order. The sum over ranks; exact for integers up to 2^53.
   double sum(double value, std::string_view what);
+  void sum(std::span<double> values, std::string_view what);  // each of them
+  // The text of the first rank that has any: "" where none has.
+  std::string first_text(const std::string& mine, std::string_view what);
   void meet(std::string_view what);
 
   // Meets; then each rank sees the engines of its process, by rank: null for another's. They may be looked at
@@ -48,6 +51,8 @@ class RankLink {
   std::span<const Engine* const> show(const Engine& mine, std::string_view what);
   // Over all ranks, for what else they have to tell each other; null with one rank.
   Communicator* control() { return control_.get(); }
+  // A further one over all ranks, for what goes on beside the loop; null with one rank.
+  std::unique_ptr<Communicator> another();
 
   // Returns work(). When it throws, tells the other ranks before anything of this one is taken down.
   int guarded(const std::function<int()>& work);

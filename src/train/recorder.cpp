@@ -74,7 +74,9 @@ void Recorder::write(const StepResult& result) {
                                  {"loader_stall_s", result.loader_stall_s},
                                  {"exposed_comm_s", result.exposed_comm_s},
                                  {"eval_s", result.eval_s},
-                                 {"checkpoint_s", result.checkpoint_s}};
+                                 {"ckpt_blocked_s", result.checkpoint.blocked_s},
+                                 {"ckpt_write_s", result.checkpoint.write_s},
+                                 {"ckpt_bytes", result.checkpoint.bytes}};
   if (const auto m = mfu(tokens_per_s)) metrics.push_back({"mfu", *m});
   if (result.eval) {
     metrics.push_back({"val_loss", result.eval->loss});

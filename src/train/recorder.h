@@ -13,6 +13,13 @@
 
 namespace trireme {
 
+// Of saves that ended, or kept the loop waiting, before this step: a step's line is written before its own.
+struct CheckpointCosts {
+  double blocked_s = 0;  // the loop waited for it
+  double write_s = 0;    // until it was committed
+  int64_t bytes = 0;     // of all ranks
+};
+
 struct StepResult {
   int64_t step = 0;  // optimizer steps done, this one included
   double loss = 0;   // nats per counted token, of the whole step
@@ -26,7 +33,7 @@ struct StepResult {
   double loader_stall_s = 0;  // part of step_s spent waiting for data
   double exposed_comm_s = 0;  // part of step_s in which compute waited for communication (rank 0's)
   double eval_s = 0;
-  double checkpoint_s = 0;  // of the save that came before this step: a step's line is written before its own
+  CheckpointCosts checkpoint;
   std::optional<EvalResult> eval;
   std::optional<ExpertLoad> experts;  // of models that have any
 };

@@ -16,13 +16,32 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log) {
+std::vector<CheckpointName> committed(const std::string& folder) {
+  if (!is_folder(folder)) return {};
+  std::vector<CheckpointName> found = list_checkpoints(*open_directory_store(folder));
+  std::erase_if(found, [](const CheckpointName& checkpoint) { return !checkpoint.committed; });
+  return found;
+}
+
+std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log, const Search& search) {
   if (!is_folder(folder)) return std::nullopt;
   std::unique_ptr<ByteStore> store = open_directory_store(folder);
-  auto found =
-      newest_good(*store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); });
+  auto found = newest_good(
+      *store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); }, search);
   if (!found) return std::nullopt;
   return OpenCheckpoint{std::move(store), std::move(*found)};
+}
+
+std::filesystem::path without_last_slash(const std::string& path) {
+  const std::filesystem::path given = std::filesystem::path(path).lexically_normal();
+  return given.filename().empty() ? given.parent_path() : given;
+}
+
+[[noreturn]] void fail_all_damaged(const std::string& folder) {
+  fail_env(
+      "none of the {} checkpoints of {} can be read: bring back a good one, or choose another run.name "
+      "to start anew",
+      committed(folder).size(), folder);
 }
 
 // A run may be called step-00000001 as well.
@@ -32,18 +51,12 @@ bool is_checkpoint(const std::filesystem::path& folder) {
          !std::filesystem::is_directory(folder / "checkpoints", error);
 }
 
-std::vector<CheckpointName> committed(const std::string& folder) {
-  if (!is_folder(folder)) return {};
-  std::vector<CheckpointName> found = list_checkpoints(*open_directory_store(folder));
-  std::erase_if(found, [](const CheckpointName& checkpoint) { return !checkpoint.committed; });
-  return found;
-}
-
 }  // namespace
 
-OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log) {
-  std::filesystem::path given = std::filesystem::path(path).lexically_normal();
-  if (given.filename().empty()) given = given.parent_path();
+bool names_one_checkpoint(const std::string& path) { return is_checkpoint(without_last_slash(path)); }
+
+OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log, Trust trust) {
+  const std::filesystem::path given = without_last_slash(path);
   if (!is_folder(given))
     fail_user(
         "{} is no folder of a run or a checkpoint: name one like runs/demo or "
@@ -52,32 +65,36 @@ OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log) {
   if (is_checkpoint(given)) {
     const std::string folder = given.has_parent_path() ? given.parent_path().string() : ".";
     std::unique_ptr<ByteStore> store = open_directory_store(folder);
-    CheckpointReader reader(*store, given.filename().string(), {.threads = threads});
+    const FileCheck files = trust == Trust::headers ? FileCheck::when_used : FileCheck::at_once;
+    CheckpointReader reader(*store, given.filename().string(), {.threads = threads, .files = files});
     return {std::move(store), std::move(reader)};
   }
   const std::string folder = (given / "checkpoints").string();
-  auto found = newest(is_folder(folder) ? folder : given.string(), threads, log);
+  auto found = newest(is_folder(folder) ? folder : given.string(), threads, log, {.trust = trust});
   if (!found) fail_user("{} has no checkpoint that can be read: train it first", path);
   return std::move(*found);
 }
 
 std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
-                                             Log& log) {
+                                             Log& log, Trust trust) {
   CHECK(choice.kind != ResumeChoice::Kind::from, "{} is not the run's own", choice.path);
   if (choice.kind == ResumeChoice::Kind::automatic) {
-    auto found = newest(folder.checkpoints(), threads, log);
-    const size_t whole = committed(folder.checkpoints()).size();
-    if (!found && whole > 0)
-      fail_env(
-          "none of the {} checkpoints of {} can be read: bring back a good one, or choose another run.name "
-          "to start anew",
-          whole, folder.path);
+    auto found = newest(folder.checkpoints(), threads, log, {.trust = trust});
+    if (!found && !committed(folder.checkpoints()).empty()) fail_all_damaged(folder.checkpoints());
     return found;
   }
   if (is_folder(folder.checkpoints()) &&
       !list_checkpoints(*open_directory_store(folder.checkpoints())).empty())
     fail_user("--resume never, but {} has checkpoints: choose another run.name or remove them", folder.path);
   return std::nullopt;
+}
+
+OpenCheckpoint older_checkpoint(const OpenCheckpoint& damaged, int threads, Log& log) {
+  const std::string folder = std::filesystem::path(damaged.reader.location()).parent_path().string();
+  auto found =
+      newest(folder, threads, log, {.trust = Trust::headers, .before_step = damaged.reader.meta().step});
+  if (!found) fail_all_damaged(folder);
+  return std::move(*found);
 }
 
 void check_nothing_superseded(const RunFolder& folder, const OpenCheckpoint& start) {

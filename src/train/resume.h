@@ -24,13 +24,21 @@ struct OpenCheckpoint {
 
 // For automatic, the newest good checkpoint of the run's folder, if any; damaged ones that are passed over
 // are logged, and none but damaged ones is an EnvError. For never, none, and UserError when the folder has
-// some.
+// some. `threads`: of a reader.
 std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
-                                             Log& log);
+                                             Log& log, Trust trust);
+
+// The next older one in place of one that has shown to be damaged when it was read. EnvError when there is
+// none.
+OpenCheckpoint older_checkpoint(const OpenCheckpoint& damaged, int threads, Log& log);
+
+// Whether `path` is one checkpoint, not a folder that has some.
+bool names_one_checkpoint(const std::string& path);
 
 // The newest good checkpoint of `path`, a run's folder, or `path` itself when it is one checkpoint. UserError
 // when there is none.
-OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log);
+OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log,
+                               Trust trust = Trust::every_byte);
 
 // For Kind::from: UserError when the run's folder has checkpoints that a later automatic resume would take in
 // place of what is trained from here: later ones of the same run, or any when `start` is another run's.

@@ -43,6 +43,7 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
       threads(thread_count(spec)),
       log(log_options),
       mesh(mesh_of(spec)),
+      checkpoints(open_directory_store(folder.checkpoints())),
       traces(folder.traces(), here) {
   open_data();
   compile_program();
@@ -52,8 +53,7 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const Ra
     : RunSetup(run_spec, ranks_here, LogOptions{}) {
   enter_folder(resume);
   peak = peak_flops(spec, threads);
-  checkpoints = open_directory_store(folder.checkpoints());
-  note_start();
+  if (checkpoint) start = checkpoint->reader.meta();
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
@@ -74,8 +74,19 @@ void RunSetup::clear_leftovers() {
 
 RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)
     : RunSetup(run_spec, ranks_here, LogOptions{.terminal = nullptr}) {
-  if (from.empty()) return;
-  checkpoint = open_checkpoint(from, threads, log);
+  if (!from.empty()) take(from);
+}
+
+void RunSetup::take(const std::string& location) {
+  checkpoint = open_checkpoint(location, reader_threads(), log, Trust::headers);
+  start = checkpoint->reader.meta();
+}
+
+void RunSetup::take_older(const std::string& why) {
+  if (only_this_checkpoint_) fail_env("{}", why);
+  log.warn("{}", why);
+  checkpoint = older_checkpoint(*checkpoint, reader_threads(), log);
+  check_same_run(spec, checkpoint->reader.meta(), log);
   start = checkpoint->reader.meta();
 }
 
@@ -121,7 +132,8 @@ void RunSetup::check_memory() const {
 // is only known under the lock.
 void RunSetup::enter_folder(const ResumeChoice& resume) {
   const bool from = resume.kind == ResumeChoice::Kind::from;
-  if (from) checkpoint = open_checkpoint(resume.path, threads, log);
+  only_this_checkpoint_ = from && names_one_checkpoint(resume.path);
+  if (from) checkpoint = open_checkpoint(resume.path, reader_threads(), log, Trust::headers);
   if (from) check_same_run(spec, checkpoint->reader.meta(), log);
   lock.emplace(folder);
   log = Log(LogOptions{.file = folder.log()});
@@ -129,13 +141,14 @@ void RunSetup::enter_folder(const ResumeChoice& resume) {
     check_nothing_superseded(folder, *checkpoint);
     return;
   }
-  checkpoint = own_checkpoint(folder, resume, threads, log);
+  checkpoint = own_checkpoint(folder, resume, reader_threads(), log, Trust::headers);
+  // Nobody would read the one of a run that is done.
+  if (checkpoint && checkpoint->reader.meta().step >= spec.run.steps)
+    checkpoint = own_checkpoint(folder, resume, threads, log, Trust::every_byte);
   if (checkpoint) check_same_run(spec, checkpoint->reader.meta(), log);
 }
 
 void RunSetup::note_start() {
-  if (!checkpoint) return;
-  start = checkpoint->reader.meta();
   const auto windows = start.counts.find(kEpochWindows);
   if (windows != start.counts.end() && windows->second != data->samples_per_epoch())
     log.warn("data.train had {} windows and now has {}: from here on the order of samples is another",

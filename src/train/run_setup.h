@@ -2,6 +2,7 @@
 // is cheapest to find: data, plan, the run's folder, the checkpoint to go on from. Each rank's own part is
 // rank_setup.h.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -51,6 +52,14 @@ struct RunSetup {
   Peak peak;
 
   CompileOptions compile_options(int rank) const;
+  int reader_threads() const { return std::max(1, threads / here.count); }  // of one rank here
+  // In the process of rank 0: goes on from the next older checkpoint, as this one is damaged. EnvError when
+  // there is none, or this very one was asked for.
+  void take_older(const std::string& why);
+  // In another process: goes on from this one, which rank 0 has chosen.
+  void take(const std::string& location);
+  // Says in the log where the run goes on.
+  void note_start();
   // The run has all its steps: nothing is left to train.
   bool is_done() const { return start.step >= spec.run.steps; }
 
@@ -61,8 +70,9 @@ struct RunSetup {
   void compile_program();
   void check_memory() const;
   void enter_folder(const ResumeChoice& resume);
-  void note_start();
   void describe();
+
+  bool only_this_checkpoint_ = false;  // the one that --resume names
 };
 
 }  // namespace trireme

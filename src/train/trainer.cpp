@@ -1,24 +1,23 @@
 // One optimizer step is: the next rows, the scalars, one run of the "train" timeline, and what came of it.
 // Everything else here is when to evaluate, save and stop. Every rank runs this loop and comes to the same
-// decisions; the leader alone writes metrics, log and checkpoints.
+// decisions; the leader alone writes metrics and log.
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "train/batches.h"
+#include "train/checkpointing.h"
 #include "train/expert_load.h"
-#include "train/gather.h"
 #include "train/lr.h"
 #include "train/optimizer_step.h"
 #include "train/rank_setup.h"
 #include "train/recorder.h"
 #include "train/sample_log.h"
-#include "train/weights.h"
 
 namespace trireme {
 namespace {
@@ -34,9 +33,13 @@ class Trainer {
         loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
         skipped_in_a_row_(state_.counts[kSkippedInARow]) {
-    if (!link.leads()) return;
-    recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
-    sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
+    if (link.leads()) {
+      recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
+      sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
+    }
+    const Checkpointing::Files files{recorder_ ? &*recorder_ : nullptr,
+                                     sample_log_ ? &*sample_log_ : nullptr};
+    checkpointing_.emplace(setup, mine, link, files);
   }
 
   int run() {
@@ -47,15 +50,31 @@ class Trainer {
       // The line stands before the checkpoint does: a run that is killed between them lacks no step.
       if (recorder_) recorder_->write(result);
       check_skipped();
-      const bool stop = link_.sum(signals_.stop_requested() != 0 ? 1 : 0, "the end of a step") > 0;
+      const Agreement all = agree();
+      if (all.save_ended) checkpointing_->report();
       const bool last = state_.step == spec_.run.steps;
-      if (wants(spec_.checkpoint.every_steps) || last || stop) save();
-      if (stop && !last) return stopped();
+      if (last || all.stop)
+        checkpointing_->save_last(checkpoint_meta());
+      else if (wants(spec_.checkpoint.every_steps))
+        checkpointing_->save(checkpoint_meta());
+      if (all.stop && !last) return stopped();
     }
     return finish();
   }
 
  private:
+  // What all ranks do after a step, from what each of them has seen.
+  struct Agreement {
+    bool stop = false;        // some process was asked to
+    bool save_ended = false;  // on every rank
+  };
+  Agreement agree() {
+    std::array<double, 2> seen{signals_.stop_requested() != 0 ? 1.0 : 0.0,
+                               checkpointing_->has_news() ? 1.0 : 0.0};
+    link_.sum(seen, "the end of a step");
+    return {.stop = seen[0] > 0, .save_ended = seen[1] == setup_.mesh.ranks()};
+  }
+
   // Every n steps and at the end; never when n is 0.
   bool wants(int64_t every) const {
     return every > 0 && (state_.step % every == 0 || state_.step == spec_.run.steps);
@@ -78,7 +97,7 @@ class Trainer {
     result.step = state_.step;
     result.tokens_seen = state_.tokens_seen;
     result.skipped_steps = state_.skipped_steps;
-    result.checkpoint_s = std::exchange(last_save_s_, 0);
+    result.checkpoint = checkpointing_->take_costs();
     result.loader_stall_s = loader_.stall_s() - stalled;
     result.exposed_comm_s = mine_.engine.exposed_comm_s() - exposed;
     if (sample_log_) sample_log_->write(state_.step, *setup_.data, rows.first_sample, spec_.batch.sequences);
@@ -152,28 +171,11 @@ class Trainer {
   // The null device computes nothing: its numbers mean nothing and it has no weights to save.
   bool computes() const { return spec_.run.device != DeviceKind::null; }
 
-  void save() {
-    if (!computes()) return;
-    constexpr const char* kSaving = "saving a checkpoint";
-    const double start = seconds_now();
-    const GatheredState state = gather_state(link_, mine_.engine, kSaving);
-    if (link_.leads()) write_checkpoint(state, start);
-    link_.meet(kSaving);
-  }
-
-  void write_checkpoint(const GatheredState& gathered, double start) {
-    recorder_->sync();
-    sample_log_->sync();
+  CheckpointMeta checkpoint_meta() {
     state_.counts[kSkippedInARow] = skipped_in_a_row_;
     state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
-    const SaveReport report = save_checkpoint(*setup_.checkpoints, state_, gathered.pieces,
-                                              {.keep = spec_.checkpoint.keep, .threads = setup_.threads});
-    last_save_s_ = seconds_now() - start;
-    recorder_->finish();
-    setup_.log.info("saved {} ({:.1f} MB, {:.2f} s)", report.location,
-                    static_cast<double>(report.bytes) / 1e6, last_save_s_);
-    if (report.removal_error) setup_.log.warn("{}", *report.removal_error);
+    return state_;
   }
 
   int stopped() {
@@ -210,7 +212,7 @@ class Trainer {
   std::optional<SampleLog> sample_log_;
   CheckpointMeta state_;
   int64_t skipped_in_a_row_;  // up to this step, over resumes
-  double last_save_s_ = 0;    // since the last line of metrics
+  std::optional<Checkpointing> checkpointing_;
 };
 
 }  // namespace

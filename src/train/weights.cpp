@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "ir/state_boxes.h"
+#include "train/state_parts.h"
 
 namespace trireme {
 namespace {
@@ -56,16 +58,25 @@ bool is_expected(const Program& program, const CheckpointReader& checkpoint, con
       stored, [&](const StoredTensor& tensor) { return tensor.name.starts_with(named.prefix); });
 }
 
-}  // namespace
-
-bool keeps(const Program& program, ParamState state) {
-  return std::ranges::any_of(program.groups, [&](const ParamGroup& group) {
-    return (state == ParamState::master    ? group.master
-            : state == ParamState::moment1 ? group.moment1
-                                           : group.moment2)
-        .valid();
-  });
+void restore(Engine& engine, const CheckpointReader& checkpoint, const NamedState& named, ParamId id) {
+  const Param& param = engine.program().params[static_cast<size_t>(id.index)];
+  const std::string tensor = named.prefix + param.name;
+  if (!engine.host_addressable()) {
+    std::vector<float> whole(static_cast<size_t>(count(param.shape)));
+    checkpoint.read(tensor, DType::f32, param.shape, std::as_writable_bytes(std::span(whole)));
+    engine.write_state(id, named.state, whole);
+    return;
+  }
+  const std::span<float> shard = engine.shard(param.group, named.state);
+  std::vector<WantedPart> wanted;
+  for (const StateBox& box : held_boxes(engine.program(), id))
+    wanted.push_back({{box.offset, box.shape, box.first, box.last},
+                      std::as_writable_bytes(shard.subspan(static_cast<size_t>(box.at),
+                                                           static_cast<size_t>(box.last - box.first)))});
+  checkpoint.read(tensor, DType::f32, param.shape, wanted);
 }
+
+}  // namespace
 
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads) {
   for (size_t i = 0; i < model.params.size(); ++i) {
@@ -81,30 +92,15 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
 }
 
 void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
+  const Program& program = engine.program();
   std::vector<std::string> names;
   for (const NamedState& named : kTrainingStates)
-    if (is_expected(engine.program(), checkpoint, named))
-      for (const Param& param : engine.program().params) names.push_back(named.prefix + param.name);
+    if (is_expected(program, checkpoint, named))
+      for (const Param& param : program.params) names.push_back(named.prefix + param.name);
   checkpoint.require_exactly(names);
-  for (const NamedState& named : kTrainingStates) {
-    if (!keeps(engine.program(), named.state)) continue;
-    for (size_t i = 0; i < engine.program().params.size(); ++i) {
-      const ParamId id(static_cast<int64_t>(i));
-      const Param& param = engine.program().params[i];
-      std::vector<float> whole;  // read once, for all pieces
-      const auto read = [&](std::span<float> to) {
-        checkpoint.read(named.prefix + param.name, DType::f32, param.shape, std::as_writable_bytes(to));
-      };
-      fill_state(engine, id, named.state, [&](int64_t first, std::span<float> values) {
-        if (static_cast<int64_t>(values.size()) == count(param.shape)) return read(values);
-        if (whole.empty()) {
-          whole.resize(static_cast<size_t>(count(param.shape)));
-          read(whole);
-        }
-        std::copy_n(whole.begin() + first, values.size(), values.begin());
-      });
-    }
-  }
+  for (const NamedState& named : kTrainingStates)
+    for (size_t i = 0; keeps(program, named.state) && i < program.params.size(); ++i)
+      restore(engine, checkpoint, named, ParamId(static_cast<int64_t>(i)));
 }
 
 }  // namespace trireme

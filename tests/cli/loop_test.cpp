@@ -132,10 +132,10 @@ TEST(Loop, MetricsAddUp) {
     EXPECT_NEAR(number(mfu.at(step)), flops * number(rate.at(step)) / 1e12, 1e-9);
   }
   // Evaluations every 3 steps; saves every 4, whose time stands with the next step.
-  const auto eval_s = tiny.metric("tiny", "eval_s"), checkpoint_s = tiny.metric("tiny", "checkpoint_s");
+  const auto eval_s = tiny.metric("tiny", "eval_s"), blocked_s = tiny.metric("tiny", "ckpt_blocked_s");
   for (int64_t step = 1; step <= 12; ++step) {
     EXPECT_EQ(number(eval_s.at(step)) > 0, step % 3 == 0) << step;
-    EXPECT_EQ(number(checkpoint_s.at(step)) > 0, step == 5 || step == 9) << step;
+    EXPECT_EQ(number(blocked_s.at(step)) > 0, step == 5 || step == 9) << step;
   }
   // The null device computes nothing, and has no peak to be measured against.
   ASSERT_EQ(tiny.train({{"run.device", "null"}, {"run.name", "null"}, {"eval.every_steps", "0"}}).exit_code,

@@ -1,9 +1,14 @@
 // Data from counter-based random numbers: words out of a small list, so that there is something to learn.
 #include "cli/tiny_run.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/checksum.h"
+#include "io/store/directory_store.h"
 
 namespace trireme {
 namespace {
@@ -101,21 +106,38 @@ std::map<int64_t, std::string> TinyRun::metric(const std::string& run, const std
   return values;
 }
 
+namespace {
+
+// By name, whatever pieces they lie in.
+std::string tensors_of(const std::string& folder, const std::string& checkpoint) {
+  const auto store = open_directory_store(folder);
+  const CheckpointReader reader(*store, checkpoint);
+  std::string text;
+  for (const StoredTensor& tensor : reader.tensors()) {
+    std::vector<std::byte> bytes(static_cast<size_t>(count(tensor.shape) * size_of(tensor.dtype)));
+    reader.read(tensor.name, tensor.dtype, tensor.shape, bytes);
+    text += fmt::format("{} {} [{}] {}\n", tensor.name, name_of(tensor.dtype), to_string(tensor.shape),
+                        to_hex(checksum_of(bytes)));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string TinyRun::fingerprint(const std::string& run) const {
   std::string text;
   // Line by line, so that a step that stands twice shows.
   for (const std::string& line : lines_of(test::slurp(run_folder(run) + "/metrics.jsonl"))) {
     const auto json = nlohmann::ordered_json::parse(line);
     for (const auto& [key, value] : json.items())
-      if (!key.ends_with("_s") && key != "tokens_per_s" && key != "mfu")
+      if (!key.ends_with("_s") && key != "tokens_per_s" && key != "mfu" && key != "ckpt_bytes")
         text += key + " " + value.dump() + " ";
     text += "\n";
   }
   text += test::slurp(run_folder(run) + "/samples.jsonl");
   const std::vector<std::string> saved = checkpoints(run);
   if (saved.empty()) return text + "no checkpoint";
-  const std::string index = test::slurp(run_folder(run) + "/checkpoints/" + saved.back() + "/index.json");
-  return text + saved.back() + "\n" + nlohmann::ordered_json::parse(index).at("tensors").dump(1);
+  return text + saved.back() + "\n" + tensors_of(run_folder(run) + "/checkpoints", saved.back());
 }
 
 }  // namespace trireme

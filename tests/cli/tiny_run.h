@@ -31,7 +31,7 @@ class TinyRun {
 
   // Everything by which two runs must be the same to the last bit, as one text: loss, grad_norm, lr,
   // tokens_seen and val_loss of every step as they stand in metrics.jsonl, all of samples.jsonl, and the
-  // tensors with their checksums in the newest checkpoint's index.json.
+  // newest checkpoint's tensors with their checksums.
   std::string fingerprint(const std::string& run) const;
   // The texts of a metric by step, as in metrics.jsonl; steps without it are left out.
   std::map<int64_t, std::string> metric(const std::string& run, const std::string& name) const;

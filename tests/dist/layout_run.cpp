@@ -13,9 +13,10 @@
 #include "compile/compile.h"
 #include "device/cpu/cpu_device.h"
 #include "ops/attention/context_rows.h"
-#include "train/gather.h"
 #include "train/optimizer_step.h"
 #include "train/ranks.h"
+#include "train/saver.h"
+#include "train/state_parts.h"
 #include "train/weights.h"
 
 namespace trireme::test {
@@ -88,14 +89,22 @@ Rows context_part(const Program& program, const RunSpec& spec, const Rows& whole
   return part;
 }
 
-std::map<std::string, std::vector<float>> copy_of(const GatheredState& gathered) {
-  std::map<std::string, std::vector<float>> state;
-  for (const TensorPiece& piece : gathered.pieces) {
-    std::vector<float>& values = state[piece.name];
-    values.resize(piece.bytes.size() / sizeof(float));
-    std::memcpy(values.data(), piece.bytes.data(), piece.bytes.size());
+// Every rank adds what it would write to a checkpoint; what nobody does stays NaN.
+void add_state(RankLink& link, const Engine& engine, std::map<std::string, std::vector<float>>& state) {
+  const Program& program = engine.program();
+  if (link.leads())
+    for (const NamedState& named : kTrainingStates)
+      for (const Param& param : program.params)
+        if (keeps(program, named.state))
+          state[named.prefix + param.name].assign(static_cast<size_t>(count(param.shape)), NAN);
+  link.meet("the end");
+  for (const TensorPart& part : written_parts(engine)) {
+    std::vector<float>& whole = state.at(part.tensor);
+    const auto* values = reinterpret_cast<const float*>(part.bytes.data());
+    for (const BoxRun& run : overlap_of(part.part, whole_of(part.shape)))
+      std::copy_n(values + run.from, run.count, whole.begin() + run.to);
   }
-  return state;
+  link.meet("the end");
 }
 
 void set_state(Engine& engine, const std::map<std::string, std::vector<float>>& state) {
@@ -115,7 +124,9 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
   const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = 1, .eval_micro_batches = evals});
   const auto device = make_cpu_device({.threads = 1});
   Engine engine(compiled.program, *device, link.connect(compiled.program));
-  if (from != nullptr)
+  if (steps.from != nullptr)
+    restore_state(engine, CheckpointReader(*steps.from, checkpoint_name(steps.begin)));
+  else if (from != nullptr)
     set_state(engine, from->state);
   else
     initialize_weights(engine, compiled.model, 7, 1);
@@ -140,6 +151,11 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
       trace.loss.push_back(outcome.loss);
       trace.grad_norm.push_back(outcome.grad_norm);
     }
+    if (steps.to != nullptr) {
+      Saver saver(link, engine, *steps.to, {});
+      saver.save({.step = steps.end}, Saver::Behind::yes);
+      for (const SaveNews& news : saver.take_news()) EXPECT_EQ(news.failure, "");
+    }
     const int64_t part = evals / mesh.data_parallel(), begin = 1'000'000 + place * part * spec.batch.micro;
     const Rows set =
         context_part(compiled.program, spec,
@@ -148,9 +164,7 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
     double sums[2] = {};
     engine.read_buffer(compiled.program.result, sums, sizeof sums);
     if (link.leads()) trace.eval_loss = sums[0];
-    const GatheredState gathered = gather_state(link, engine, "the end");
-    if (link.leads()) trace.state = copy_of(gathered);
-    link.meet("the end");
+    add_state(link, engine, trace.state);
     return 0;
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/run_spec.h"
+#include "io/store/byte_store.h"
 #include "train/ranks.h"
 
 namespace trireme::test {
@@ -62,6 +63,9 @@ struct Span {
   int64_t begin = 0, end = 10;  // steps
   // Called by every rank before each of its steps.
   std::function<void(RankLink&, Engine&, int64_t step)> before;
+  // Goes on from this store's checkpoint of step `begin`; saves one of step `end`.
+  const ByteStore* from = nullptr;
+  ByteStore* to = nullptr;
 };
 
 // Draws the weights, or goes on from `from`'s.

@@ -117,6 +117,9 @@ constexpr Damage kProgramDamage[] = {
     {"shard=512+512", "shard=-1+512", "line 6: shard -1+512 is not within 1024 elements"},
     {"arena_bytes=4096", "arena_bytes=-4096", "line 1: arena_bytes is negative"},
     {"scalars=3", "scalars=7", "line 1: no buffer 7"},
+    {"copy=1/2", "copy=2/2", "copy 2/2 is not one of 2 ranks of the pipeline"},
+    {"copy=1/2", "copy=1/3", "copy 1/3 is not one of 2 ranks of the pipeline"},
+    {"copy=1/2", "copy=1", "'1' is no copy"},
     {"master=0", "master=4294967296", "line 6: '4294967296' is no index"},
     {"group=0", "group=1", "line 7: no group 1"},
     {"group=0", "group=-1", "line 7: '-1' is no index"},
@@ -176,7 +179,7 @@ TEST(MalformedText, ProgramsSayWhatIsWrongInWhichLine) {
 TEST(MalformedText, EntriesThatNeedAnEarlierOneSaySo) {
   const std::string head =
       "program \"p\" rank=0 pp=1 dp_replicate=1 dp_shard=1 cp=1 tp=1 ep=1 etp=1 threads=1 batch_bytes=0 "
-      "arena_bytes=0 scalars=-1 "
+      "arena_bytes=0 staging=-1 scalars=-1 "
       "result=-1\n";
   EXPECT_EQ(to_text(parse_program(head + "end\n")), head + "end\n");
   for (const char* entry : {"layout saved=0 held=0 offsets=", "action load compute mb=0"})

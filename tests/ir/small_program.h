@@ -6,12 +6,12 @@
 namespace trireme {
 
 inline constexpr std::string_view kSmallProgram =
-    R"(program "a run" rank=3 pp=2 dp_replicate=2 dp_shard=4 cp=1 tp=1 ep=1 etp=1 threads=2 batch_bytes=64 arena_bytes=4096 scalars=3 result=-1
+    R"(program "a run" rank=3 pp=2 dp_replicate=2 dp_shard=4 cp=1 tp=1 ep=1 etp=1 threads=2 batch_bytes=64 arena_bytes=4096 staging=-1 scalars=3 result=-1
 comm dp_shard channel=1 ranks=0,1,2,3
 comm dp_replicate channel=2 ranks=3,7
 comm 3>11 channel=4 ranks=3,11
 batch tokens i32[2,4] offset=0
-group embed elements=1024 shard=512+512 master=0 moment1=1 moment2=-1
+group embed elements=1024 shard=512+512 copy=1/2 master=0 moment1=1 moment2=-1
 param embed.weight role=column shape=8,16 own=4,8 cut=0:0+2,4+2;1:8+8 group=0 offset=0 decay=1
 param scale role=whole shape= own= cut=_ group=0 offset=512 decay=0
 code layer

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "io/store/directory_store.h"
-#include "train/gather.h"
 #include "train/machine.h"
+#include "train/saver.h"
 #include "train/weights.h"
 
 namespace trireme {
@@ -48,7 +48,9 @@ class SavedModel {
       for (float& value : piece.values) value *= 6;
     }
     run_ranks({}, [&](RankLink& link) {
-      save_checkpoint(*store_, {}, gather_state(link, engine, "the test").pieces, {});
+      Saver saver(link, engine, *store_, {});
+      saver.save({}, Saver::Behind::no);
+      EXPECT_EQ(saver.take_news().at(0).failure, "");
       return 0;
     });
   }

@@ -10,19 +10,14 @@
 #include "base/error.h"
 
 namespace trireme {
-namespace {
-// Read and hashed in steps that stay in a core's cache.
-constexpr size_t kStepBytes = size_t{256} << 10;
-}  // namespace
 
-std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& tensor) {
+std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& tensor,
+                             const IndexPiece& piece) {
   std::vector<Block> blocks;
-  for (const IndexPiece& piece : tensor.pieces) {
-    for (int64_t i = 0; i < block_count(piece, index.checksum_block_bytes); ++i) {
-      const int64_t begin = piece.begin + i * index.checksum_block_bytes;
-      const int64_t end = begin + std::min(index.checksum_block_bytes, piece.end - begin);
-      blocks.push_back({&tensor, piece.file, begin, end, piece.checksums[static_cast<size_t>(i)]});
-    }
+  for (int64_t i = 0; i < block_count(piece, index.checksum_block_bytes); ++i) {
+    const int64_t begin = piece.begin + i * index.checksum_block_bytes;
+    const int64_t end = begin + std::min(index.checksum_block_bytes, piece.end - begin);
+    blocks.push_back({&tensor, piece.file, begin, end, piece.checksums[static_cast<size_t>(i)]});
   }
   return blocks;
 }
@@ -32,7 +27,7 @@ std::string read_block(const ByteSource& source, const Block& block, std::span<s
   RunningChecksum running;
   try {
     for (int64_t at = block.begin; at < block.end;) {
-      const size_t step = std::min({kStepBytes, memory.size(), static_cast<size_t>(block.end - at)});
+      const size_t step = std::min({kReadStepBytes, memory.size(), static_cast<size_t>(block.end - at)});
       const auto part = memory.subspan(holds_all ? static_cast<size_t>(at - block.begin) : 0, step);
       source.read(at, part);
       running.add(part);
@@ -53,22 +48,22 @@ std::string describe_fault(const ByteStore& store, const std::string& checkpoint
                      block.tensor->name, block.begin, block.end, fault);
 }
 
-void for_each_block(std::span<const Block> blocks, int threads, const BlockWork& work) {
+void for_each(size_t count, int threads, const std::function<void(size_t, BlockMemory&)>& work) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr first_error;
   const auto run = [&] {
-    std::vector<std::byte> scratch(kStepBytes);
+    BlockMemory memory;
     try {
-      for (size_t i = next++; i < blocks.size(); i = next++) work(blocks[i], scratch);
+      for (size_t i = next++; i < count; i = next++) work(i, memory);
     } catch (...) {
-      next = blocks.size();
+      next = count;
       const std::lock_guard lock(mutex);
       if (!first_error) first_error = std::current_exception();
     }
   };
   std::vector<std::thread> pool;
-  for (int i = 1; i < threads && static_cast<size_t>(i) < blocks.size(); ++i) pool.emplace_back(run);
+  for (int i = 1; i < threads && static_cast<size_t>(i) < count; ++i) pool.emplace_back(run);
   run();
   for (std::thread& thread : pool) thread.join();
   if (first_error) std::rethrow_exception(first_error);

@@ -20,7 +20,8 @@ struct Block {
   Checksum checksum;
 };
 
-std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& tensor);
+std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& tensor,
+                             const IndexPiece& piece);
 
 // Reads the block through `memory`, which either holds all of it or is used over and over, and returns what
 // is wrong with it: "" when nothing is.
@@ -30,9 +31,23 @@ std::string read_block(const ByteSource& source, const Block& block, std::span<s
 std::string describe_fault(const ByteStore& store, const std::string& checkpoint,
                            const CheckpointIndex& index, const Block& block, const std::string& fault);
 
-// Calls `work` once for each block, from several threads; each has scratch memory of its own. The first
-// exception is thrown on when all threads are done.
-using BlockWork = std::function<void(const Block&, std::span<std::byte> scratch)>;
-void for_each_block(std::span<const Block> blocks, int threads, const BlockWork& work);
+// Read and hashed in steps that stay in a core's cache.
+inline constexpr size_t kReadStepBytes = size_t{256} << 10;
+
+// A thread's memory for what does not go straight to its place.
+class BlockMemory {
+ public:
+  std::span<std::byte> of(size_t bytes) {
+    if (bytes_.size() < bytes) bytes_.resize(bytes);
+    return std::span(bytes_).first(bytes);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// Calls `work` once for each number below `count`, from several threads. The first exception is thrown on
+// when all threads are done.
+void for_each(size_t count, int threads, const std::function<void(size_t, BlockMemory&)>& work);
 
 }  // namespace trireme

@@ -3,7 +3,7 @@
 // once its COMMITTED stands, and that holds the checksum of index.json, which holds those of every byte.
 //
 //   auto store = open_directory_store("runs/demo/checkpoints");
-//   save_checkpoint(*store, meta, pieces, {.keep = 3, .threads = 2});
+//   save_checkpoint(*store, meta, pieces, {.keep = 3});
 //   if (auto found = newest_good(*store, {.threads = 2}, [&](const std::string& why) { log.warn(why); })) {
 //     found->require_exactly(names);
 //     found->read("params/embedding", DType::f32, {257, 64}, bytes);
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 
 #include "base/dtype.h"
 #include "base/shape.h"
+#include "io/checkpoint/box_runs.h"
 #include "io/checkpoint/tensor_piece.h"
 #include "io/store/byte_store.h"
 
@@ -41,7 +43,6 @@ struct CheckpointMeta {
 
 struct SaveOptions {
   int64_t keep = 0;  // newest so many stay, counted up to this step; 0 = all
-  int threads = 1;
 };
 
 struct SaveReport {
@@ -71,8 +72,18 @@ std::string checkpoint_name(int64_t step);  // 100 -> "step-00000100"
 std::vector<CheckpointName> list_checkpoints(
     const ByteStore& store);  // by step, ascending; other names left out
 
+// When a rank's file is held against the index: all of them before anything is read, or each when it is used.
+enum class FileCheck : uint8_t { at_once, when_used };
+
 struct ReadOptions {
   int threads = 1;
+  FileCheck files = FileCheck::at_once;
+};
+
+// Elements of a tensor, and where they go: part.elements() * size_of(dtype) bytes.
+struct WantedPart {
+  BoxPart part;
+  std::span<std::byte> into;
 };
 
 struct StoredTensor {
@@ -82,9 +93,11 @@ struct StoredTensor {
 };
 
 struct CheckpointIndex;
+struct IndexTensor;
+class CheckpointFiles;
 
-// An open checkpoint. The constructor verifies index.json against COMMITTED, and every file's size and
-// header; read() verifies the data. read() may be called from several threads.
+// An open checkpoint. The constructor verifies index.json against COMMITTED, and the files' sizes and headers
+// as FileCheck says; read() verifies the data. read() may be called from several threads.
 class CheckpointReader {
  public:
   CheckpointReader(const ByteStore& store, const std::string& name, const ReadOptions& options = {});
@@ -99,17 +112,22 @@ class CheckpointReader {
 
   // Copies the tensor, verifying its checksums. `into` has exactly count(shape) * size_of(dtype) bytes.
   void read(const std::string& tensor, DType dtype, const Shape& shape, std::span<std::byte> into) const;
+  // Likewise parts of it, whatever parts it was written in. Reads the blocks that have any of them, once.
+  void read(const std::string& tensor, DType dtype, const Shape& shape,
+            std::span<const WantedPart> wanted) const;
   // Refuses when the checkpoint lacks one of these tensors or has another besides.
   void require_exactly(std::span<const std::string> names) const;
   // Reads every byte; returns what is wrong, a line per damaged file or block of a tensor.
   std::vector<std::string> faults() const;
 
  private:
+  const IndexTensor& find(const std::string& name, DType dtype, const Shape& shape) const;
+
   const ByteStore* store_;
   std::string name_;
   ReadOptions options_;
   std::unique_ptr<CheckpointIndex> index_;
-  std::vector<std::unique_ptr<ByteSource>> files_;
+  std::unique_ptr<CheckpointFiles> files_;
 };
 
 struct VerifyReport {
@@ -123,9 +141,19 @@ struct VerifyReport {
 VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name,
                                const ReadOptions& options = {});
 
-// The newest checkpoint of which every byte is right; on_bad hears of each newer one that is damaged, with
-// the reason. Empty when there is none.
+// What of a checkpoint is verified before it counts as good: every byte, or index and headers, for those who
+// will find out about the rest when they read it.
+enum class Trust : uint8_t { every_byte, headers };
+
+struct Search {
+  Trust trust = Trust::every_byte;
+  int64_t before_step = std::numeric_limits<int64_t>::max();
+};
+
+// The newest good checkpoint; on_bad hears of each newer one that is damaged, with the reason. Empty when
+// there is none.
 std::optional<CheckpointReader> newest_good(const ByteStore& store, const ReadOptions& options,
-                                            const std::function<void(const std::string&)>& on_bad);
+                                            const std::function<void(const std::string&)>& on_bad,
+                                            const Search& search = {});
 
 }  // namespace trireme

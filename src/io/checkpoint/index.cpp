@@ -25,14 +25,21 @@ Json tensor_json(const IndexTensor& tensor) {
   for (const IndexPiece& piece : tensor.pieces) {
     pieces.push_back({{"file", piece.file},
                       {"name", piece.name},
-                      {"offset", piece.offset},
-                      {"shape", piece.shape},
-                      {"elements", {piece.first, piece.last}},
+                      {"offset", piece.part.offset},
+                      {"shape", piece.part.shape},
+                      {"elements", {piece.part.first, piece.part.last}},
                       {"bytes", {piece.begin, piece.end}},
                       {"checksums", checksums_json(piece.checksums)}});
   }
   return {
       {"name", tensor.name}, {"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}, {"pieces", pieces}};
+}
+
+Json file_json(const IndexFile& file) {
+  return {{"name", file.name},
+          {"bytes", file.bytes},
+          {"header_bytes", file.header_bytes},
+          {"header_checksum", to_hex(file.header_checksum)}};
 }
 
 // Typed access that says which key of which file is wrong.
@@ -95,18 +102,20 @@ void check_piece(const IndexPiece& piece, const IndexTensor& tensor, const Check
   if (piece.begin < file.header_bytes || piece.begin > piece.end || piece.end > file.bytes) {
     refuse("a piece lies outside its file");
   }
-  if (piece.offset.size() != tensor.shape.size() || piece.shape.size() != tensor.shape.size()) {
+  if (piece.part.offset.size() != tensor.shape.size() || piece.part.shape.size() != tensor.shape.size()) {
     refuse("a piece has another number of dims");
   }
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    if (piece.shape[d] > tensor.shape[d] || piece.offset[d] > tensor.shape[d] - piece.shape[d]) {
+    if (piece.part.shape[d] > tensor.shape[d] ||
+        piece.part.offset[d] > tensor.shape[d] - piece.part.shape[d]) {
       refuse("a piece lies outside its tensor");
     }
   }
-  if (piece.first > piece.last || piece.last > checked_count(piece.shape, tensor, where)) {
+  if (piece.part.first > piece.part.last ||
+      piece.part.last > checked_count(piece.part.shape, tensor, where)) {
     refuse("a piece has more elements than its box");
   }
-  if ((piece.last - piece.first) * size_of(tensor.dtype) != piece.end - piece.begin) {
+  if ((piece.part.last - piece.part.first) * size_of(tensor.dtype) != piece.end - piece.begin) {
     refuse("a piece's bytes and elements disagree");
   }
   if (static_cast<int64_t>(piece.checksums.size()) != block_count(piece, index.checksum_block_bytes)) {
@@ -127,15 +136,15 @@ IndexTensor parse_tensor(const Json& json, const CheckpointIndex& index, const R
     IndexPiece piece;
     piece.file = read.integer_at(item, "file");
     piece.name = read.string_at(item, "name");
-    piece.offset = read.shape(item, "offset");
-    piece.shape = read.shape(item, "shape");
+    piece.part.offset = read.shape(item, "offset");
+    piece.part.shape = read.shape(item, "shape");
     const Shape elements = read.shape(item, "elements");
     const Shape bytes = read.shape(item, "bytes");
     if (elements.size() != 2 || bytes.size() != 2) {
       fail_env("{}: tensor {}: elements and bytes are pairs", read.where, tensor.name);
     }
-    piece.first = elements[0];
-    piece.last = elements[1];
+    piece.part.first = elements[0];
+    piece.part.last = elements[1];
     piece.begin = bytes[0];
     piece.end = bytes[1];
     for (const Json& sum : read.array(item, "checksums"))
@@ -165,29 +174,31 @@ int64_t block_count(const IndexPiece& piece, int64_t block_bytes) {
   return bytes / block_bytes + (bytes % block_bytes != 0);
 }
 
+// A value per line, and of a list an item per line: people read it too, and it may be long.
 std::string to_json(const CheckpointIndex& index) {
-  Json json;
-  json["format"] = kFormat;
-  json["version"] = kVersion;
-  json["step"] = index.meta.step;
-  json["data_position"] = index.meta.data_position;
-  json["tokens_seen"] = index.meta.tokens_seen;
-  json["skipped_steps"] = index.meta.skipped_steps;
-  json["counts"] = Json::object();
-  for (const auto& [name, value] : index.meta.counts) json["counts"][name] = value;
-  json["checksum"] = "xxh3-128";
-  json["checksum_block_bytes"] = index.checksum_block_bytes;
-  json["files"] = Json::array();
-  for (const IndexFile& file : index.files) {
-    json["files"].push_back({{"name", file.name},
-                             {"bytes", file.bytes},
-                             {"header_bytes", file.header_bytes},
-                             {"header_checksum", to_hex(file.header_checksum)}});
-  }
-  json["tensors"] = Json::array();
-  for (const IndexTensor& tensor : index.tensors) json["tensors"].push_back(tensor_json(tensor));
-  json["config"] = index.meta.config_toml;
-  return json.dump(1) + "\n";
+  std::string text = "{";
+  const auto add = [&](const char* key, const Json& value) {
+    text += fmt::format("{}\n\"{}\": {}", text.size() > 1 ? "," : "", key, value.dump());
+  };
+  const auto add_list = [&](const char* key, const auto& items, const auto& json_of) {
+    text += fmt::format(",\n\"{}\": [", key);
+    for (size_t i = 0; i < items.size(); ++i)
+      text += fmt::format("{}\n {}", i == 0 ? "" : ",", json_of(items[i]).dump());
+    text += "]";
+  };
+  add("format", kFormat);
+  add("version", kVersion);
+  add("step", index.meta.step);
+  add("data_position", index.meta.data_position);
+  add("tokens_seen", index.meta.tokens_seen);
+  add("skipped_steps", index.meta.skipped_steps);
+  add("counts", Json(index.meta.counts));
+  add("checksum", "xxh3-128");
+  add("checksum_block_bytes", index.checksum_block_bytes);
+  add_list("files", index.files, file_json);
+  add_list("tensors", index.tensors, tensor_json);
+  add("config", index.meta.config_toml);
+  return text + "\n}\n";
 }
 
 CheckpointIndex parse_index(const std::string& text, const std::string& where) {
@@ -212,7 +223,8 @@ CheckpointIndex parse_index(const std::string& text, const std::string& where) {
   }
   index.meta.config_toml = read.string_at(json, "config");
   index.checksum_block_bytes = read.integer_at(json, "checksum_block_bytes");
-  if (index.checksum_block_bytes < 1) fail_env("{}: checksum_block_bytes is 0", where);
+  if (index.checksum_block_bytes < 8 || index.checksum_block_bytes % 8 != 0)
+    fail_env("{}: checksum_block_bytes = {} is not a multiple of 8", where, index.checksum_block_bytes);
   for (const Json& file : read.array(json, "files")) index.files.push_back(parse_file(file, read));
   for (const Json& tensor : read.array(json, "tensors"))
     index.tensors.push_back(parse_tensor(tensor, index, read));

@@ -1,5 +1,5 @@
-// index.json of a checkpoint as data, and its text form (docs/checkpoints.md). A tensor may lie in several
-// pieces and files, as many ranks will write it; the reader of today takes tensors of one piece.
+// index.json of a checkpoint as data, and its text form (docs/checkpoints.md). A tensor lies in as many
+// pieces and files as ranks have written of it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/shape.h"
+#include "io/checkpoint/box_runs.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checksum.h"
 
@@ -15,7 +16,8 @@ namespace trireme {
 inline constexpr const char* kIndexFile = "index.json";
 inline constexpr const char* kCommittedFile = "COMMITTED";
 inline constexpr int64_t kIndexLimitBytes = int64_t{1} << 28;
-inline constexpr int64_t kChecksumBlockBytes = int64_t{16} << 20;
+// What is read of a checkpoint is read in whole blocks, so that each can be verified.
+inline constexpr int64_t kChecksumBlockBytes = int64_t{1} << 20;
 
 struct IndexFile {
   std::string name;  // "rank-00000.safetensors"
@@ -24,15 +26,10 @@ struct IndexFile {
   Checksum header_checksum;
 };
 
-// The elements [first, last) of a box of the global tensor, both row-major; the whole tensor is the box at
-// offset 0 with the tensor's shape, all its elements.
 struct IndexPiece {
   int64_t file = 0;  // index into files
   std::string name;  // the entry in that file
-  Shape offset;      // of the box in the global tensor, per dim
-  Shape shape;       // of the box
-  int64_t first = 0;
-  int64_t last = 0;
+  BoxPart part;
   int64_t begin = 0;  // byte range in the file
   int64_t end = 0;
   std::vector<Checksum> checksums;  // of each checksum_block_bytes of the range, the last one shorter

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "io/checkpoint/blocks.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/checkpoint_files.h"
 #include "io/checkpoint/index.h"
-#include "io/checkpoint/safetensors.h"
 
 namespace trireme {
 namespace {
@@ -28,37 +28,42 @@ CheckpointIndex open_index(const ByteStore& store, const std::string& name) {
   return parse_index(json, where);
 }
 
-// The file's size and header against the index; then index and header must name the same byte ranges, so
-// that the checksums of the pieces cover every byte behind the header.
-void check_file(const ByteSource& source, const CheckpointIndex& index, size_t number,
-                const std::string& where) {
-  const IndexFile& file = index.files[number];
-  if (source.size_bytes() != file.bytes) {
-    fail_env("{} is damaged: it has {} bytes, not {}", where, source.size_bytes(), file.bytes);
-  }
-  std::vector<std::byte> head(static_cast<size_t>(file.header_bytes));
-  source.read(0, head);
-  if (checksum_of(head) != file.header_checksum)
-    fail_env("{} is damaged: wrong checksum of its header", where);
-  if (safetensors_header_bytes(head, file.bytes, where) != file.header_bytes) {
-    fail_env("{}: {} bytes of header are not what its index says", where, file.header_bytes);
-  }
-  std::map<std::string, std::pair<int64_t, int64_t>> unclaimed;
-  for (const SafetensorsEntry& entry : parse_safetensors_header(head, file.bytes, where).entries) {
-    unclaimed[entry.name] = {entry.begin, entry.end};
-  }
-  for (const IndexTensor& tensor : index.tensors) {
-    for (const IndexPiece& piece : tensor.pieces) {
-      if (piece.file != static_cast<int64_t>(number)) continue;
-      const auto entry = unclaimed.find(piece.name);
-      if (entry == unclaimed.end() || entry->second != std::pair(piece.begin, piece.end)) {
-        fail_env("{}: tensor {} does not lie where the index says", where, piece.name);
-      }
-      unclaimed.erase(entry);
+// Which runs of a block go where: `wanted` counts in what is asked for.
+struct BlockCopies {
+  Block block;
+  struct Copy {
+    size_t wanted = 0;
+    BoxRun run;
+  };
+  std::vector<Copy> copies;
+};
+
+// The blocks of a tensor that have something that is wanted. Every wanted element must be in one of them.
+std::vector<BlockCopies> copies_of(const CheckpointIndex& index, const IndexTensor& tensor,
+                                   std::span<const WantedPart> wanted, const std::string& where) {
+  std::vector<BlockCopies> all;
+  std::vector<int64_t> found(wanted.size());
+  const int64_t element = size_of(tensor.dtype);
+  for (const IndexPiece& piece : tensor.pieces)
+    for (const Block& block : blocks_of(index, tensor, piece)) {
+      BoxPart part = piece.part;
+      part.first = piece.part.first + (block.begin - piece.begin) / element;
+      part.last = piece.part.first + (block.end - piece.begin) / element;
+      BlockCopies copies{block, {}};
+      for (size_t w = 0; w < wanted.size(); ++w)
+        for (const BoxRun& run : overlap_of(part, wanted[w].part)) {
+          copies.copies.push_back({w, run});
+          found[w] += run.count;
+        }
+      if (!copies.copies.empty()) all.push_back(std::move(copies));
     }
-  }
-  if (!unclaimed.empty()) fail_env("{}: tensor {} is not in the index", where, unclaimed.begin()->first);
+  for (size_t w = 0; w < wanted.size(); ++w)
+    if (found[w] != wanted[w].part.elements())
+      fail_env("{} is damaged: {} elements of tensor {} where {} are wanted", where, found[w], tensor.name,
+               wanted[w].part.elements());
+  return all;
 }
+
 }  // namespace
 
 CheckpointReader::CheckpointReader(const ByteStore& store, const std::string& name,
@@ -66,13 +71,11 @@ CheckpointReader::CheckpointReader(const ByteStore& store, const std::string& na
     : store_(&store),
       name_(name),
       options_(options),
-      index_(std::make_unique<CheckpointIndex>(open_index(store, name))) {
+      index_(std::make_unique<CheckpointIndex>(open_index(store, name))),
+      files_(std::make_unique<CheckpointFiles>(store, name, *index_)) {
   CHECK(options.threads >= 1, "threads = {}", options.threads);
-  for (size_t i = 0; i < index_->files.size(); ++i) {
-    const std::string path = name + "/" + index_->files[i].name;
-    files_.push_back(store.open(path));
-    check_file(*files_.back(), *index_, i, store.locate(path));
-  }
+  if (options.files == FileCheck::at_once)
+    for (size_t i = 0; i < index_->files.size(); ++i) (void)files_->file(static_cast<int64_t>(i));
 }
 
 CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
@@ -97,8 +100,40 @@ int64_t CheckpointReader::bytes() const {
 
 void CheckpointReader::read(const std::string& name, DType dtype, const Shape& shape,
                             std::span<std::byte> into) const {
-  CHECK(static_cast<int64_t>(into.size()) == count(shape) * size_of(dtype), "{}: {} bytes for {} [{}]", name,
-        into.size(), name_of(dtype), to_string(shape));
+  const WantedPart whole{whole_of(shape), into};
+  read(name, dtype, shape, std::span(&whole, 1));
+}
+
+void CheckpointReader::read(const std::string& name, DType dtype, const Shape& shape,
+                            std::span<const WantedPart> wanted) const {
+  for (const WantedPart& want : wanted)
+    CHECK(static_cast<int64_t>(want.into.size()) == want.part.elements() * size_of(dtype),
+          "{}: {} bytes for {} elements of {}", name, want.into.size(), want.part.elements(), name_of(dtype));
+  const IndexTensor& tensor = find(name, dtype, shape);
+  const std::vector<BlockCopies> blocks =
+      copies_of(*index_, tensor, wanted, store_->locate(name_ + "/" + kIndexFile));
+  for_each(blocks.size(), options_.threads, [&](size_t i, BlockMemory& memory) {
+    const BlockCopies& from = blocks[i];
+    const auto bytes = static_cast<size_t>(from.block.end - from.block.begin);
+    const auto element = static_cast<size_t>(size_of(dtype));
+    const auto part = [&](const BlockCopies::Copy& copy) {
+      return wanted[copy.wanted].into.subspan(static_cast<size_t>(copy.run.to) * element,
+                                              static_cast<size_t>(copy.run.count) * element);
+    };
+    const bool in_place = from.copies.size() == 1 && part(from.copies[0]).size() == bytes;
+    const std::span<std::byte> read = in_place ? part(from.copies[0]) : memory.of(bytes);
+    const std::string fault = read_block(files_->file(from.block.file), from.block, read);
+    if (!fault.empty()) fail_env("{}", describe_fault(*store_, name_, *index_, from.block, fault));
+    if (in_place) return;
+    for (const BlockCopies::Copy& copy : from.copies) {
+      const std::span<std::byte> to = part(copy);
+      std::copy_n(read.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(copy.run.from) * element),
+                  to.size(), to.begin());
+    }
+  });
+}
+
+const IndexTensor& CheckpointReader::find(const std::string& name, DType dtype, const Shape& shape) const {
   const auto tensor = std::lower_bound(index_->tensors.begin(), index_->tensors.end(), name,
                                        [](const IndexTensor& t, const std::string& n) { return t.name < n; });
   if (tensor == index_->tensors.end() || tensor->name != name) {
@@ -111,17 +146,7 @@ void CheckpointReader::read(const std::string& name, DType dtype, const Shape& s
         "model settings, or start anew with --resume never",
         name, name_of(tensor->dtype), to_string(tensor->shape), location(), name_of(dtype), to_string(shape));
   }
-  if (tensor->pieces.size() != 1 || tensor->pieces[0].last - tensor->pieces[0].first != count(shape)) {
-    fail_env("tensor {} of checkpoint {} lies in {} pieces; this build reads whole tensors", name, location(),
-             tensor->pieces.size());
-  }
-  const std::vector<Block> blocks = blocks_of(*index_, *tensor);
-  for_each_block(blocks, options_.threads, [&](const Block& block, std::span<std::byte>) {
-    const auto part = into.subspan(static_cast<size_t>(block.begin - tensor->pieces[0].begin),
-                                   static_cast<size_t>(block.end - block.begin));
-    const std::string fault = read_block(*files_[static_cast<size_t>(block.file)], block, part);
-    if (!fault.empty()) fail_env("{}", describe_fault(*store_, name_, *index_, block, fault));
-  });
+  return *tensor;
 }
 
 void CheckpointReader::require_exactly(std::span<const std::string> names) const {
@@ -146,14 +171,16 @@ void CheckpointReader::require_exactly(std::span<const std::string> names) const
 
 std::vector<std::string> CheckpointReader::faults() const {
   std::vector<Block> blocks;
-  for (const IndexTensor& tensor : index_->tensors) {
-    const std::vector<Block> more = blocks_of(*index_, tensor);
-    blocks.insert(blocks.end(), more.begin(), more.end());
-  }
+  for (const IndexTensor& tensor : index_->tensors)
+    for (const IndexPiece& piece : tensor.pieces) {
+      const std::vector<Block> more = blocks_of(*index_, tensor, piece);
+      blocks.insert(blocks.end(), more.begin(), more.end());
+    }
   std::mutex mutex;
   std::map<std::pair<int64_t, int64_t>, std::string> found;  // in file order, whatever the threads do
-  for_each_block(blocks, options_.threads, [&](const Block& block, std::span<std::byte> scratch) {
-    const std::string fault = read_block(*files_[static_cast<size_t>(block.file)], block, scratch);
+  for_each(blocks.size(), options_.threads, [&](size_t i, BlockMemory& memory) {
+    const Block& block = blocks[i];
+    const std::string fault = read_block(files_->file(block.file), block, memory.of(kReadStepBytes));
     if (fault.empty()) return;
     const std::lock_guard lock(mutex);
     found[{block.file, block.begin}] = describe_fault(*store_, name_, *index_, block, fault);

@@ -1,85 +1,31 @@
-// Saving: clean up after killed saves, write the staged folder (one rank file and index.json) while the
-// checksums are computed beside, publish it, then remove what is older than `keep`.
+// Saving: clean up after killed saves, write the staged folder (the ranks' files and index.json), publish it,
+// then remove what is older than is to be kept.
 #include <algorithm>
 
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/checkpoint/checksum.h"
-#include "io/checkpoint/index.h"
 #include "io/checkpoint/names.h"
-#include "io/checkpoint/safetensors.h"
+#include "io/checkpoint/rank_file.h"
+#include "io/checkpoint/staged_save.h"
 
 namespace trireme {
 namespace {
 
-constexpr const char* kRankFile = "rank-00000.safetensors";
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-// The ranges that get a checksum each, piece by piece in the order of the file.
-std::vector<std::span<const std::byte>> checksum_blocks(std::span<const TensorPiece> pieces,
-                                                        const SafetensorsLayout& layout) {
-  std::vector<std::span<const std::byte>> blocks;
-  for (const size_t i : layout.order) {
-    for (auto rest = pieces[i].bytes; !rest.empty();) {
-      blocks.push_back(rest.first(std::min(rest.size(), static_cast<size_t>(kChecksumBlockBytes))));
-      rest = rest.subspan(blocks.back().size());
-    }
-  }
-  return blocks;
+std::vector<TensorPart> whole_tensors(std::span<const TensorPiece> pieces) {
+  std::vector<TensorPart> parts;
+  for (const TensorPiece& piece : pieces)
+    parts.push_back({piece.name, piece.dtype, piece.shape, whole_of(piece.shape), piece.bytes});
+  return parts;
 }
 
-CheckpointIndex make_index(const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
-                           const SafetensorsLayout& layout, std::span<const Checksum> checksums) {
-  CheckpointIndex index{.meta = meta};
-  index.files.push_back({.name = kRankFile,
-                         .bytes = layout.file_bytes,
-                         .header_bytes = static_cast<int64_t>(layout.head.size()),
-                         .header_checksum = checksum_of(layout.head)});
-  for (const size_t i : layout.order) {
-    const TensorPiece& piece = pieces[i];
-    IndexPiece whole{.name = piece.name,
-                     .offset = Shape(piece.shape.size(), 0),
-                     .shape = piece.shape,
-                     .last = count(piece.shape),
-                     .begin = layout.begins[i],
-                     .end = layout.begins[i] + static_cast<int64_t>(piece.bytes.size())};
-    const auto blocks = static_cast<size_t>(block_count(whole, index.checksum_block_bytes));
-    whole.checksums.assign(checksums.begin(), checksums.begin() + static_cast<std::ptrdiff_t>(blocks));
-    checksums = checksums.subspan(blocks);
-    index.tensors.push_back({piece.name, piece.dtype, piece.shape, {std::move(whole)}});
-  }
-  std::sort(index.tensors.begin(), index.tensors.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
-  return index;
-}
-
-// Writes everything into the staged folder; returns the text of index.json.
-std::string write_staged(ByteStore& store, const std::string& staged, const CheckpointMeta& meta,
-                         std::span<const TensorPiece> pieces, const SaveOptions& options,
-                         int64_t& written_bytes) {
-  const SafetensorsLayout layout = lay_out_safetensors(pieces, {{"format", "trireme"}});
-  BackgroundChecksums checksums(checksum_blocks(pieces, layout), options.threads);
-  const auto data = store.create(staged + "/" + kRankFile);
-  data->write(bytes_of(layout.head));
-  for (const size_t i : layout.order) data->write(pieces[i].bytes);
-  std::string json = to_json(make_index(meta, pieces, layout, checksums.take()));
-  data->finish();
-  const auto index = store.create(staged + "/" + kIndexFile);
-  index->write(bytes_of(json));
-  index->finish();
-  written_bytes = layout.file_bytes + static_cast<int64_t>(json.size());
-  return json;
-}
-
-// After a failure: what this save left goes, as far as the failing disk allows; the rest goes at the next
-// save.
-void abandon(ByteStore& store, const std::string& name) {
-  try {
-    store.remove(store.staging(name));
-    if (!store.exists(name + "/" + kCommittedFile)) store.remove(name);
-  } catch (const EnvError&) {
-  }
+// A rank on another host may have written to a folder of its own.
+void check_visible(const ByteStore& store, const std::string& staged, const IndexFile& file) {
+  const std::string path = staged + "/" + file.name;
+  if (store.exists(path) && store.open(path)->size_bytes() == file.bytes) return;
+  fail_env(
+      "{}, which its rank has written, is not to be seen from rank 0: all hosts need run.dir on one shared "
+      "file system",
+      store.locate(path));
 }
 
 void prune(ByteStore& store, int64_t step, int64_t keep, SaveReport& report) {
@@ -90,6 +36,7 @@ void prune(ByteStore& store, int64_t step, int64_t keep, SaveReport& report) {
     report.removed.push_back(ours[i].name);
   }
 }
+
 }  // namespace
 
 std::vector<std::string> remove_leftovers(ByteStore& store) {
@@ -107,32 +54,64 @@ std::vector<std::string> remove_leftovers(ByteStore& store) {
   return removed;
 }
 
-SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
-                           const SaveOptions& options) {
-  CHECK(meta.step >= 0 && options.keep >= 0 && options.threads >= 1, "step {}, keep {}, threads {}",
-        meta.step, options.keep, options.threads);
+std::vector<std::string> open_save(ByteStore& store) { return remove_leftovers(store); }
+
+SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<const CheckpointIndex> files,
+                       const SaveOptions& options) {
+  CHECK(meta.step >= 0 && options.keep >= 0, "step {}, keep {}", meta.step, options.keep);
   SaveReport report;
   report.name = checkpoint_name(meta.step);
   report.location = store.locate(report.name);
-  try {
-    report.removed = remove_leftovers(store);
-    const std::string json =
-        write_staged(store, store.staging(report.name), meta, pieces, options, report.bytes);
-    store.publish(report.name, {.name = kCommittedFile, .content = committed_text(json)});
-    report.bytes += static_cast<int64_t>(committed_text(json).size());
-  } catch (const EnvError& error) {
-    abandon(store, report.name);
-    fail_env(
-        "checkpoint {} is not saved: {}; earlier checkpoints are untouched. Free space or make the folder "
-        "writable, then resume",
-        report.location, error.what());
+  const std::string staged = store.staging(report.name);
+  const CheckpointIndex index = joined(meta, files);
+  for (const IndexFile& file : index.files) {
+    check_visible(store, staged, file);
+    report.bytes += file.bytes;
   }
+  const std::string json = to_json(index);
+  const auto sink = store.create(staged + "/" + kIndexFile);
+  sink->write(std::as_bytes(std::span(json)));
+  sink->finish();
+  const std::string committed = committed_text(json);
+  store.publish(report.name, {.name = kCommittedFile, .content = committed});
+  report.bytes += static_cast<int64_t>(json.size() + committed.size());
   try {
     if (options.keep > 0) prune(store, meta.step, options.keep, report);
   } catch (const EnvError& error) {
     report.removal_error = error.what();
   }
   return report;
+}
+
+void abandon_save(ByteStore& store, int64_t step) {
+  const std::string name = checkpoint_name(step);
+  try {
+    store.remove(store.staging(name));
+    if (!store.exists(name + "/" + kCommittedFile)) store.remove(name);
+  } catch (const EnvError&) {
+  }
+}
+
+std::string not_saved(const ByteStore& store, int64_t step, const std::string& why) {
+  return fmt::format(
+      "checkpoint {} is not saved: {}; earlier checkpoints are untouched. Free space or make the folder "
+      "writable, then resume",
+      store.locate(checkpoint_name(step)), why);
+}
+
+SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
+                           const SaveOptions& options) {
+  try {
+    std::vector<std::string> removed = open_save(store);
+    const CheckpointIndex file =
+        write_rank_file(store, store.staging(checkpoint_name(meta.step)), 0, whole_tensors(pieces));
+    SaveReport report = commit_save(store, meta, std::span(&file, 1), options);
+    report.removed.insert(report.removed.begin(), removed.begin(), removed.end());
+    return report;
+  } catch (const EnvError& error) {
+    abandon_save(store, meta.step);
+    fail_env("{}", not_saved(store, meta.step, error.what()));
+  }
 }
 
 }  // namespace trireme

@@ -25,16 +25,35 @@ VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name, 
   return report;
 }
 
+namespace {
+
+// The first thing that is wrong; "" when nothing is.
+std::string fault_of(const ByteStore& store, const std::string& name, const ReadOptions& options,
+                     Trust trust) {
+  if (trust == Trust::headers) {
+    try {
+      const CheckpointReader reader(store, name, options);
+      return "";
+    } catch (const EnvError& error) {
+      return error.what();
+    }
+  }
+  const VerifyReport report = verify_checkpoint(store, name, options);
+  if (report.faults.empty()) return "";
+  if (report.faults.size() == 1) return report.faults.front();
+  return fmt::format("{} (and {} more)", report.faults.front(), report.faults.size() - 1);
+}
+
+}  // namespace
+
 std::optional<CheckpointReader> newest_good(const ByteStore& store, const ReadOptions& options,
-                                            const std::function<void(const std::string&)>& on_bad) {
+                                            const std::function<void(const std::string&)>& on_bad,
+                                            const Search& search) {
   std::vector<CheckpointName> found = list_checkpoints(store);
-  while (!found.empty()) {
-    const std::string name = found.back().name;
-    found.pop_back();
-    const VerifyReport report = verify_checkpoint(store, name, options);
-    if (report.faults.empty()) return CheckpointReader(store, name, options);
-    std::string why = report.faults.front();
-    if (report.faults.size() > 1) why += fmt::format(" (and {} more)", report.faults.size() - 1);
+  for (; !found.empty(); found.pop_back()) {
+    if (found.back().step >= search.before_step) continue;
+    const std::string why = fault_of(store, found.back().name, options, search.trust);
+    if (why.empty()) return CheckpointReader(store, found.back().name, options);
     on_bad(why);
   }
   return std::nullopt;

@@ -1,0 +1,66 @@
+// Saves and words about them.
+#include "train/checkpointing.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace trireme {
+namespace {
+
+SaveOptions save_options(const CheckpointSpec& spec) { return {.keep = spec.keep}; }
+
+}  // namespace
+
+Checkpointing::Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, const Files& files)
+    : run_(run),
+      link_(link),
+      files_(files),
+      saver_(link, mine.engine, *run.checkpoints, save_options(run.spec.checkpoint)) {}
+
+void Checkpointing::save(const CheckpointMeta& meta) { start(meta, Saver::Behind::yes); }
+
+void Checkpointing::save_last(const CheckpointMeta& meta) {
+  start(meta, Saver::Behind::no);
+  report(Failing::ends_the_run);
+}
+
+void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
+  if (files_.recorder != nullptr) files_.recorder->sync();
+  if (files_.samples != nullptr) files_.samples->sync();
+  const double before = saver_.blocked_s();
+  saver_.save(meta, behind);
+  costs_.blocked_s += saver_.blocked_s() - before;
+}
+
+void Checkpointing::report() { report(Failing::as_configured); }
+
+void Checkpointing::report(Failing failing) {
+  const bool ends = failing == Failing::ends_the_run || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
+  for (const SaveNews& news : saver_.take_news()) {
+    costs_.write_s += news.write_s;
+    costs_.bytes += news.report.bytes;
+    if (link_.leads()) {
+      files_.recorder->finish();
+      if (!news.failure.empty() && ends) fail_env("{}", news.failure);
+      say(news);
+    }
+    // The others hear of the failure from the leader, who speaks for all.
+    if (!news.failure.empty() && ends) link_.meet("saving a checkpoint");
+  }
+}
+
+void Checkpointing::say(const SaveNews& news) {
+  Log& log = run_.log;
+  if (!news.failure.empty()) {
+    log.warn("{}; checkpoint.on_failure = \"continue\": going on, the next save tries again", news.failure);
+    return;
+  }
+  log.info("saved {} ({:.1f} MB, {:.2f} s)", news.report.location,
+           static_cast<double>(news.report.bytes) / 1e6, news.write_s);
+  if (news.report.removal_error) log.warn("{}", *news.report.removal_error);
+}
+
+CheckpointCosts Checkpointing::take_costs() { return std::exchange(costs_, {}); }
+
+}  // namespace trireme

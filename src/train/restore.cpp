@@ -1,0 +1,49 @@
+// All ranks read; then they tell each other whether what they read was whole.
+#include "train/restore.h"
+
+#include "base/error.h"
+#include "train/weights.h"
+
+namespace trireme {
+namespace {
+
+constexpr std::string_view kRestoring = "reading a checkpoint";
+
+// Why it cannot be read; "" when it was.
+std::string attempt(Engine& engine, const CheckpointReader& checkpoint) {
+  try {
+    restore_state(engine, checkpoint);
+    return "";
+  } catch (const EnvError& error) {
+    return error.what();
+  }
+}
+
+// The first rank of each process changes what its ranks share, while they wait.
+void fall_back(RunSetup& run, RankLink& link, const std::string& why) {
+  std::string location;
+  if (link.leads()) {
+    run.take_older(why);
+    location = run.checkpoint->reader.location();
+  }
+  location = link.first_text(location, kRestoring);
+  if (!link.leads() && link.rank() == run.here.first) run.take(location);
+  link.meet(kRestoring);
+}
+
+}  // namespace
+
+void give_weights(RunSetup& run, RankLink& link, Engine& engine, const Model& model) {
+  if (!run.checkpoint) {
+    initialize_weights(engine, model, static_cast<uint64_t>(run.spec.run.seed), link.threads());
+    return;
+  }
+  while (true) {
+    const std::string fault = link.first_text(attempt(engine, run.checkpoint->reader), kRestoring);
+    if (fault.empty()) break;
+    fall_back(run, link, fault);
+  }
+  if (link.leads()) run.note_start();
+}
+
+}  // namespace trireme

@@ -1,0 +1,108 @@
+// Stages of a save with a meeting of all ranks after each, so that all come to one end.
+#include "train/saver.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/checkpoint/rank_file.h"
+#include "train/state_parts.h"
+#include "train/together.h"
+
+namespace trireme {
+namespace {
+
+constexpr std::string_view kSaving = "saving a checkpoint";
+
+}  // namespace
+
+Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, const SaveOptions& options)
+    : engine_(engine),
+      store_(store),
+      options_(options),
+      leads_(link.leads()),
+      rank_(link.rank()),
+      threads_(link.threads()),
+      ranks_(link.another()) {}
+
+void Saver::save(const CheckpointMeta& meta, Behind behind) {
+  if (!engine_.host_addressable()) return;
+  const double start = seconds_now();
+  wait();
+  std::vector<TensorPart> parts = written_parts(engine_);
+  const bool copied = behind == Behind::yes && (parts.empty() || engine_.program().staging.valid());
+  if (copied) parts = staged(std::move(parts), engine_.staging(), threads_);
+  under_way_ = true;
+  ended_.store(false);
+  saves_ = worker_.submit([this, meta, parts = std::move(parts)] {
+    current_ = write(meta, parts);
+    ended_.store(true);
+  });
+  if (!copied) wait();
+  blocked_s_ += seconds_now() - start;
+}
+
+void Saver::wait() {
+  if (!under_way_) return;
+  worker_.wait(saves_);
+  under_way_ = false;
+  news_.push_back(std::move(current_));
+}
+
+std::vector<SaveNews> Saver::take_news() {
+  wait();
+  return std::exchange(news_, {});
+}
+
+// On the worker's thread, on every rank.
+SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>& parts) {
+  const double start = seconds_now();
+  SaveNews news{.step = meta.step};
+  std::vector<std::string> removed;
+  news.failure = together(
+      ranks_.get(), leads_ ? [&] { removed = open_save(store_); } : std::function<void()>(), kSaving);
+  CheckpointIndex mine;
+  if (news.failure.empty())
+    news.failure = together(
+        ranks_.get(),
+        [&] { mine = write_rank_file(store_, store_.staging(checkpoint_name(meta.step)), rank_, parts); },
+        kSaving);
+  if (news.failure.empty()) {
+    const std::vector<CheckpointIndex> files = indexes_of_all(mine);
+    news.failure = together(
+        ranks_.get(),
+        leads_ ? [&] { news.report = commit_save(store_, meta, files, options_); } : std::function<void()>(),
+        kSaving);
+  }
+  if (!news.failure.empty()) {
+    if (leads_) abandon_save(store_, meta.step);
+    news.failure = not_saved(store_, meta.step, news.failure);
+  }
+  news.report.removed.insert(news.report.removed.begin(), removed.begin(), removed.end());
+  news.write_s = seconds_now() - start;
+  return news;
+}
+
+// By rank, on the leader; they travel as text.
+std::vector<CheckpointIndex> Saver::indexes_of_all(const CheckpointIndex& mine) {
+  std::vector<CheckpointIndex> all;
+  if (leads_) all.push_back(mine);
+  if (!ranks_) return all;
+  if (!leads_) {
+    const std::string text = to_json(mine);
+    const auto length = static_cast<int64_t>(text.size());
+    ranks_->send(&length, sizeof length, 0, kSaving);
+    ranks_->send(text.data(), length, 0, kSaving);
+    return all;
+  }
+  for (int rank = 1; rank < ranks_->size(); ++rank) {
+    int64_t length = 0;
+    ranks_->recv(&length, sizeof length, rank, kSaving);
+    std::string text(static_cast<size_t>(length), ' ');
+    ranks_->recv(text.data(), length, rank, kSaving);
+    all.push_back(parse_index(text, rank_file_name(rank)));
+  }
+  return all;
+}
+
+}  // namespace trireme
