@@ -16,6 +16,7 @@ struct FailureReport {
   std::string message;     // reads on after "rank 3: "
   int exit_code = kEnvironment;
   FailureSaid said = FailureSaid::not_yet;
+  int waiter = -1;  // the rank of this process that gave them up, if one did
 };
 
 class Failure {

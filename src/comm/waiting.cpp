@@ -79,6 +79,9 @@ bool Waiting::may_go_on() const {
   patience_.failure->listen();
   if (patience_.failure->happened()) {
     const FailureReport report = patience_.failure->first();
+    if (report.waiter == patience_.me)  // in another call, on another thread
+      throw PeerFailed(report.ranks, fmt::format("{} {}", ranks_text(report.ranks), report.message),
+                       report.exit_code, report.said);
     throw PeerFailed(
         report.ranks,
         fmt::format("{} failed: {} (rank {} had waited {:.1f} s in {} of {})", ranks_text(report.ranks),
@@ -93,7 +96,7 @@ void Waiting::give_up(const std::vector<int>& missing) const {
       "did not come to {} of {} within {:.1f} s, for which rank {} waited; dead, stuck or slow: see the "
       "end of its log, or raise run.timeout_s",
       call_, what_, waited_s(), patience_.me);
-  patience_.failure->report({.ranks = missing, .message = text});
+  patience_.failure->report({.ranks = missing, .message = text, .waiter = patience_.me});
   throw PeerFailed(missing, fmt::format("{} {}", ranks_text(missing), text));
 }
 

@@ -107,13 +107,14 @@ class ProcessRun {
     return agree(mine, "the start of all ranks");
   }
 
-  // One process speaks for all that wait for the failed ranks: the first that has none of them.
+  // One process speaks for all that wait for the failed ranks: the first that has none of them, if there is
+  // one.
   bool speaks_of(const PeerFailed& failure) const {
-    for (int process = 0; process < place_.process; ++process)
+    for (int process = 0; process < place_.processes; ++process)
       if (std::none_of(failure.ranks.begin(), failure.ranks.end(),
                        [&](int rank) { return rank / here_.count == process; }))
-        return false;
-    return true;
+        return process == place_.process;
+    return place_.process == 0;
   }
 
   // The exit code of the first process that failed, which says why; kDone when none did.
