@@ -1,6 +1,6 @@
-// Which part of each parameter's state (master weights, moments) a rank has, and which it writes to a checkpoint:
-// as boxes of the whole parameter, so that what is stored says nothing about the layout. Pure: every rank
-// knows without asking what it has to write, since all that hold the same state count alike.
+// Which part of each parameter's state (master weights, moments) a rank has, and which it writes to a
+// checkpoint: as boxes of the whole parameter, so that what is stored says nothing about the layout. Pure:
+// every rank knows without asking what it has to write, since all that hold the same state count alike.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -28,8 +28,8 @@ struct Replicas {
 };
 Replicas replicas_of(const Program& program, ParamId param);
 
-// The part of held_boxes() that this rank writes: replicas share large tensors evenly and take turns with small
-// ones, so that together they write every element once.
+// The part of held_boxes() that this rank writes: replicas share large tensors evenly and take turns with
+// small ones, so that together they write every element once.
 std::vector<StateBox> written_boxes(const Program& program, ParamId param);
 
 // Of all parameters together, for one kind of state.

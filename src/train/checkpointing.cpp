@@ -36,7 +36,8 @@ void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
 void Checkpointing::report() { report(Failing::as_configured); }
 
 void Checkpointing::report(Failing failing) {
-  const bool ends = failing == Failing::ends_the_run || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
+  const bool ends =
+      failing == Failing::ends_the_run || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
   for (const SaveNews& news : saver_.take_news()) {
     costs_.write_s += news.write_s;
     costs_.bytes += news.report.bytes;

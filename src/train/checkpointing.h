@@ -1,4 +1,5 @@
-// The training loop's side of saving: what goes into a checkpoint besides tensors, and what is said of how it went.
+// The training loop's side of saving: what goes into a checkpoint besides tensors, and what is said of how it
+// went.
 #pragma once
 #include <optional>
 
@@ -18,8 +19,8 @@ class Checkpointing {
   };
   Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, const Files& files);
 
-  // Saves the state as it is, behind the steps that follow where the config says so. Every rank calls it after
-  // the same step.
+  // Saves the state as it is, behind the steps that follow where the config says so. Every rank calls it
+  // after the same step.
   void save(const CheckpointMeta& meta);
   // Likewise, and returns when it stands; for the end of a run, which fails with it.
   void save_last(const CheckpointMeta& meta);

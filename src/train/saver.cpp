@@ -59,8 +59,8 @@ SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>&
   const double start = seconds_now();
   SaveNews news{.step = meta.step};
   std::vector<std::string> removed;
-  news.failure = together(
-      ranks_.get(), leads_ ? [&] { removed = open_save(store_); } : std::function<void()>(), kSaving);
+  news.failure = together(ranks_.get(),
+                          leads_ ? [&] { removed = open_save(store_); } : std::function<void()>(), kSaving);
   CheckpointIndex mine;
   if (news.failure.empty())
     news.failure = together(

@@ -1,6 +1,6 @@
-// Saves of a run's state, by all its ranks at once: each writes what written_boxes() gives it, the leader commits. In the
-// background where the program has room for a copy of that; then the loop waits only for the copy. At most
-// one save is under way.
+// Saves of a run's state, by all its ranks at once: each writes what written_boxes() gives it, the leader
+// commits. In the background where the program has room for a copy of that; then the loop waits only for the
+// copy. At most one save is under way.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -33,8 +33,8 @@ class Saver {
   // Whether steps may go on behind a save.
   enum class Behind : uint8_t { yes, no };
 
-  // Saves the state as it is now. Every rank calls it after the same step. An earlier save that is still under
-  // way is waited for. Returns when the engine may run again.
+  // Saves the state as it is now. Every rank calls it after the same step. An earlier save that is still
+  // under way is waited for. Returns when the engine may run again.
   void save(const CheckpointMeta& meta, Behind behind);
 
   // Whether the save under way has ended since; false when there is none.

@@ -25,7 +25,8 @@ bool keeps(const Program& program, ParamState state);
 // Empty where the host cannot address that.
 std::vector<TensorPart> written_parts(const Engine& engine);
 
-// The same with their bytes copied into `staging` one behind the other, by so many threads. It is large enough.
+// The same with their bytes copied into `staging` one behind the other, by so many threads. It is large
+// enough.
 std::vector<TensorPart> staged(std::vector<TensorPart> parts, std::span<std::byte> staging, int threads);
 
 }  // namespace trireme

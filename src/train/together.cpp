@@ -22,7 +22,8 @@ std::string attempt(const std::function<void()>& work) {
   }
 }
 
-// Between rounds: short at first, so that a short work is not held up; then rarely, so that a long one is not disturbed.
+// Between rounds: short at first, so that a short work is not held up; then rarely, so that a long one is not
+// disturbed.
 std::chrono::microseconds pause_after(Clock::duration elapsed) {
   using namespace std::chrono_literals;
   return std::clamp(std::chrono::duration_cast<std::chrono::microseconds>(elapsed / 16),

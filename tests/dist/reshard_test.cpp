@@ -1,5 +1,5 @@
-// A checkpoint that was saved under any layout loads under any other: the state is the same to the byte, and the run goes
-// on as the one that it is a part of.
+// A checkpoint that was saved under any layout loads under any other: the state is the same to the byte, and
+// the run goes on as the one that it is a part of.
 #include <gtest/gtest.h>
 
 #include "dist/layout_run.h"
@@ -50,7 +50,8 @@ class Matrix {
       for (const Saved& to : saved_) {
         SCOPED_TRACE(name_of(from.layout) + " -> " + name_of(to.layout));
         expect_unchanged(from, to.layout);
-        const Trace rest = run_layout(form_, to.layout, {.begin = kSaved, .end = kSteps, .from = from.store.get()});
+        const Trace rest =
+            run_layout(form_, to.layout, {.begin = kSaved, .end = kSteps, .from = from.store.get()});
         Trace expected = whole_;
         expected.loss.erase(expected.loss.begin(), expected.loss.begin() + kSaved);
         expected.grad_norm.erase(expected.grad_norm.begin(), expected.grad_norm.begin() + kSaved);
@@ -63,7 +64,8 @@ class Matrix {
   void expect_unchanged(const Saved& from, const Layout& layout) const {
     const ScratchFolder folder;
     const auto store = open_directory_store(folder / "again");
-    (void)run_layout(form_, layout, {.begin = kSaved, .end = kSaved, .from = from.store.get(), .to = store.get()});
+    (void)run_layout(form_, layout,
+                     {.begin = kSaved, .end = kSaved, .from = from.store.get(), .to = store.get()});
     EXPECT_EQ(state_of(*store, kSaved), state_of(*from.store, kSaved));
   }
 
@@ -75,12 +77,11 @@ class Matrix {
 
 // Within these layouts nothing changes a bit.
 TEST(Reshard, DataParallelAndPipelinesToTheBit) {
-  Matrix({.family = "gpt2", .micro = 1},
-         {{},
-          {.shard = 4, .zero = 3},
-          {.replicate = 2, .shard = 2, .zero = 1},
-          {.shard = 2, .zero = 2, .pp = 2},
-          {.shard = 1, .pp = 2, .schedule = "zb_h1"}})
+  Matrix({.family = "gpt2", .micro = 1}, {{},
+                                          {.shard = 4, .zero = 3},
+                                          {.replicate = 2, .shard = 2, .zero = 1},
+                                          {.shard = 2, .zero = 2, .pp = 2},
+                                          {.shard = 1, .pp = 2, .schedule = "zb_h1"}})
       .expect(expect_same);
 }
 
@@ -95,7 +96,10 @@ TEST(Reshard, InsideLayers) {
 }
 
 TEST(Reshard, Experts) {
-  Matrix(mixtral_form(), {{}, {.shard = 4, .zero = 3, .ep = 4}, {.shard = 2, .zero = 1, .tp = 2, .ep = 2, .etp = 2}, {.shard = 2, .pp = 2}})
+  Matrix(mixtral_form(), {{},
+                          {.shard = 4, .zero = 3, .ep = 4},
+                          {.shard = 2, .zero = 1, .tp = 2, .ep = 2, .etp = 2},
+                          {.shard = 2, .pp = 2}})
       .expect(expect_close);
 }
 

@@ -32,8 +32,7 @@ void expect_each_element_once(const RunForm& form, const Layout& layout) {
       const auto add = [&](std::vector<int>& counts, const std::vector<StateBox>& boxes) {
         counts.resize(static_cast<size_t>(count(shape)));
         for (const StateBox& box : boxes)
-          for (const BoxRun& run :
-               overlap_of({box.offset, box.shape, box.first, box.last}, whole_of(shape)))
+          for (const BoxRun& run : overlap_of({box.offset, box.shape, box.first, box.last}, whole_of(shape)))
             for (int64_t e = run.to; e < run.to + run.count; ++e) ++counts[static_cast<size_t>(e)];
       };
       add(writers[i], written_boxes(program, ParamId(static_cast<int64_t>(i))));
@@ -69,7 +68,8 @@ TEST(WrittenBoxes, EveryElementOnceInsideLayers) {
 
 TEST(WrittenBoxes, ReplicasWriteAlike) {
   const RunSpec spec = parse_config(
-      "[model]\npreset = \"gpt2-124m\"\n[data]\ntrain = [\"x\"]\nseq_len = 64\n[batch]\nsequences = 8\nmicro = 1\n"
+      "[model]\npreset = \"gpt2-124m\"\n[data]\ntrain = [\"x\"]\nseq_len = 64\n[batch]\nsequences = 8\nmicro "
+      "= 1\n"
       "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n[parallel]\ndp_replicate = 4\n",
       "test");
   std::vector<int64_t> elements;

@@ -1,5 +1,5 @@
-// Boxes of a rank's slice and shard, by hand. That all ranks of a layout together have every element, and write it once, is
-// tests/dist/written_boxes_test.cpp.
+// Boxes of a rank's slice and shard, by hand. That all ranks of a layout together have every element, and
+// write it once, is tests/dist/written_boxes_test.cpp.
 #include "ir/state_boxes.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ TEST(StateBoxes, AWholeParameterIsOneBox) {
 TEST(StateBoxes, PartsThatAreCutByThemselvesAreBoxesOfTheirOwn) {
   const ParamUse qkv{ParamRole::column, {8, 4, 4}, 1};
   EXPECT_EQ(boxes(program_of(qkv, {16, 3}, {.tp = 2}, 1)),
-            (std::vector<StateBox>{{{4, 0}, {4, 3}, 0, 12, 0}, {{10, 0}, {2, 3}, 0, 6, 12}, {{14, 0}, {2, 3}, 0, 6, 18}}));
+            (std::vector<StateBox>{
+                {{4, 0}, {4, 3}, 0, 12, 0}, {{10, 0}, {2, 3}, 0, 6, 12}, {{14, 0}, {2, 3}, 0, 6, 18}}));
 }
 
 TEST(StateBoxes, ColumnsOfARowCutAreOneBox) {
@@ -54,7 +55,8 @@ TEST(StateBoxes, GateAndUpOfEveryExpertLieBetweenEachOther) {
 
 TEST(StateBoxes, RowsBeyondTheVocabularyAreNobodys) {
   const ParamUse table{ParamRole::vocabulary, {}, 1};
-  EXPECT_EQ(boxes(program_of(table, {5, 2}, {.tp = 4}, 2)), (std::vector<StateBox>{{{4, 0}, {1, 2}, 0, 2, 0}}));
+  EXPECT_EQ(boxes(program_of(table, {5, 2}, {.tp = 4}, 2)),
+            (std::vector<StateBox>{{{4, 0}, {1, 2}, 0, 2, 0}}));
   EXPECT_TRUE(boxes(program_of(table, {5, 2}, {.tp = 4}, 3)).empty());
 }
 
@@ -79,7 +81,7 @@ TEST(StateBoxes, ReplicasAreWhoHasTheSame) {
   EXPECT_EQ(of({}, {12}, 23, 1), (Replicas{24, 23}));
   EXPECT_EQ(of(column, {12}, 23, 1), (Replicas{12, 11}));
   EXPECT_EQ(of(column, {12}, 23, 6), (Replicas{2, 1}));
-  EXPECT_EQ(of(expert, {3, 4, 2}, 0, 1), (Replicas{8, 0}));   // 2 x (6 shards / 3 in ep) x 2 of tp
+  EXPECT_EQ(of(expert, {3, 4, 2}, 0, 1), (Replicas{8, 0}));  // 2 x (6 shards / 3 in ep) x 2 of tp
   EXPECT_EQ(of(expert, {3, 4, 2}, 23, 1), (Replicas{8, 7}));
   EXPECT_EQ(of(expert, {3, 4, 2}, 23, 2), (Replicas{4, 3}));
 }
@@ -88,8 +90,9 @@ TEST(StateBoxes, ReplicasShareWhatIsLargeAndTakeTurnsWithWhatIsSmall) {
   const Mesh mesh{.dp_replicate = 2};
   const Shape large{1 << 10, 1 << 10};
   for (const int32_t rank : {0, 1})
-    EXPECT_EQ(written_boxes(program_of({}, large, mesh, rank), ParamId(0)),
-              (std::vector<StateBox>{{{0, 0}, large, rank * (1 << 19), (rank + 1) * (1 << 19), rank * (1 << 19)}}));
+    EXPECT_EQ(
+        written_boxes(program_of({}, large, mesh, rank), ParamId(0)),
+        (std::vector<StateBox>{{{0, 0}, large, rank * (1 << 19), (rank + 1) * (1 << 19), rank * (1 << 19)}}));
   EXPECT_EQ(written_elements(program_of({}, {100}, mesh, 0)), 100);
   EXPECT_EQ(written_elements(program_of({}, {100}, mesh, 1)), 0);
 }

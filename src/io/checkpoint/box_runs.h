@@ -1,5 +1,5 @@
-// Where two boxes of one tensor overlap, as runs of elements that lie side by side in both. Resharding a checkpoint
-// is nothing but copying such runs.
+// Where two boxes of one tensor overlap, as runs of elements that lie side by side in both. Resharding a
+// checkpoint is nothing but copying such runs.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -46,8 +46,7 @@ std::string entry_name(const TensorPart& part) {
   if (whole_box && box.shape == part.shape) return part.tensor;
   std::string name = part.tensor + "[";
   for (size_t d = 0; d < box.shape.size(); ++d)
-    name +=
-        fmt::format("{}{}:{}", d == 0 ? "" : ",", box.offset[d], box.offset[d] + box.shape[d]);
+    name += fmt::format("{}{}:{}", d == 0 ? "" : ",", box.offset[d], box.offset[d] + box.shape[d]);
   name += "]";
   if (!whole_box) name += fmt::format("{{{}:{}}}", box.first, box.last);
   return name;

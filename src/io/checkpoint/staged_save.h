@@ -1,6 +1,6 @@
 // Saving in stages, for many ranks that write at once: the leader opens, then every rank writes its file
-// (io/checkpoint/rank_file.h), then the leader commits; when any of it fails, the leader abandons. Between the stages
-// all ranks meet, which is the caller's business (train/saver.h).
+// (io/checkpoint/rank_file.h), then the leader commits; when any of it fails, the leader abandons. Between
+// the stages all ranks meet, which is the caller's business (train/saver.h).
 #pragma once
 #include <span>
 #include <string>
