@@ -1,6 +1,7 @@
-// Saving and loading GPT-2 124M with its optimizer state on rank threads, beside what the machine does without any of
-// it, in turn: a copy of the state in memory, large writes and fsync of as many bytes, large reads of them.
-// Files are out of the page cache before they are read. Medians of the rounds, and of ratios within a round.
+// Saving and loading GPT-2 124M with its optimizer state on rank threads, beside what the machine does
+// without any of it, in turn: a copy of the state in memory, large writes and fsync of as many bytes, large
+// reads of them. Files are out of the page cache before they are read. Medians of the rounds, and of ratios
+// within a round.
 //   bench_checkpoint [rounds = 5] [ranks = 2] [folder = bench-checkpoint, which must not exist]
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,17 +34,18 @@ constexpr size_t kCallBytes = size_t{8} << 20;
 
 RunSpec gpt2(int ranks) {
   return parse_config(
-      fmt::format("[model]\npreset = \"gpt2-124m\"\n[data]\ntrain = [\"none\"]\nseq_len = 64\n[batch]\nmicro = "
-                  "1\nsequences = {}\n[parallel]\ndp_shard = {}\nzero = 1\n[optimizer]\nlr = 6e-4\n[run]\nname = "
-                  "\"bench\"\nsteps = 1\n",
-                  ranks, ranks),
+      fmt::format(
+          "[model]\npreset = \"gpt2-124m\"\n[data]\ntrain = [\"none\"]\nseq_len = 64\n[batch]\nmicro = "
+          "1\nsequences = {}\n[parallel]\ndp_shard = {}\nzero = 1\n[optimizer]\nlr = 6e-4\n[run]\nname = "
+          "\"bench\"\nsteps = 1\n",
+          ranks, ranks),
       "bench");
 }
 
 struct Round {
-  double copy_s = 0, blocked_s = 0;       // of the state, in memory; of the loop
-  double write_s = 0, save_s = 0;         // plain; from the call until it was committed
-  double read_s = 0, load_s = 0;          // plain; with verification
+  double copy_s = 0, blocked_s = 0;        // of the state, in memory; of the loop
+  double write_s = 0, save_s = 0;          // plain; from the call until it was committed
+  double read_s = 0, load_s = 0;           // plain; with verification
   double load_bytes = 0, shard_bytes = 0;  // by which the process grew, over all ranks; of state
 };
 
@@ -57,7 +59,8 @@ void write_plainly(const std::string& path, std::span<const std::byte> bytes) {
 void read_plainly(const std::string& path, std::span<std::byte> into) {
   const FileDescriptor file = open_to_read(path);
   for (size_t at = 0; at < into.size(); at += kCallBytes)
-    read_at(file.get(), static_cast<int64_t>(at), into.subspan(at, std::min(kCallBytes, into.size() - at)), path);
+    read_at(file.get(), static_cast<int64_t>(at), into.subspan(at, std::min(kCallBytes, into.size() - at)),
+            path);
 }
 
 void drop_from_cache(const std::string& folder) {
@@ -135,16 +138,17 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void print(const char* what, const std::vector<Round>& rounds, double Round::*ours, double Round::*plain, double gb) {
+void print(const char* what, const std::vector<Round>& rounds, double Round::*ours, double Round::*plain,
+           double gb) {
   std::vector<double> times, plain_times, ratios;
   for (const Round& round : rounds) {
     times.push_back(round.*ours);
     plain_times.push_back(round.*plain);
     ratios.push_back(round.*plain / round.*ours);
   }
-  std::printf("%-44s %7.3f s %6.2f GB/s   plain %7.3f s %6.2f GB/s   %5.2f x the plain rate (%.2f to %.2f)\n", what,
-              median(times), gb / median(times), median(plain_times), gb / median(plain_times), median(ratios),
-              *std::ranges::min_element(ratios), *std::ranges::max_element(ratios));
+  std::printf("%-44s %7.3f s %6.2f GB/s   plain %7.3f s %6.2f GB/s   %5.2f x the plain rate (%.2f to %.2f)\n",
+              what, median(times), gb / median(times), median(plain_times), gb / median(plain_times),
+              median(ratios), *std::ranges::min_element(ratios), *std::ranges::max_element(ratios));
 }
 
 }  // namespace
@@ -180,5 +184,6 @@ int main(int argc, char** argv) {
   print("loaded and verified (plain: cold reads)", all, &Round::load_s, &Round::read_s, gb);
   double grown = 0;
   for (const Round& round : all) grown = std::max(grown, round.load_bytes);
-  std::printf("loading took at most %.0f MB of memory beside the plan, for all ranks together\n", 1e-6 * grown);
+  std::printf("loading took at most %.0f MB of memory beside the plan, for all ranks together\n",
+              1e-6 * grown);
 }

@@ -1,23 +1,13 @@
-// All ranks read; then they tell each other whether what they read was whole.
+// All ranks read, as long as it takes; then they know whether what any of them read was whole.
 #include "train/restore.h"
 
-#include "base/error.h"
+#include "train/together.h"
 #include "train/weights.h"
 
 namespace trireme {
 namespace {
 
 constexpr std::string_view kRestoring = "reading a checkpoint";
-
-// Why it cannot be read; "" when it was.
-std::string attempt(Engine& engine, const CheckpointReader& checkpoint) {
-  try {
-    restore_state(engine, checkpoint);
-    return "";
-  } catch (const EnvError& error) {
-    return error.what();
-  }
-}
 
 // The first rank of each process changes what its ranks share, while they wait.
 void fall_back(RunSetup& run, RankLink& link, const std::string& why) {
@@ -39,7 +29,10 @@ void give_weights(RunSetup& run, RankLink& link, Engine& engine, const Model& mo
     return;
   }
   while (true) {
-    const std::string fault = link.first_text(attempt(engine, run.checkpoint->reader), kRestoring);
+    const CheckpointReader& checkpoint = run.checkpoint->reader;
+    check_restorable(engine.program(), checkpoint);
+    const std::string fault = together(
+        link.control(), [&] { restore_state(engine, checkpoint); }, kRestoring);
     if (fault.empty()) break;
     fall_back(run, link, fault);
   }

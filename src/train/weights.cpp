@@ -91,13 +91,20 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
   }
 }
 
-void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
-  const Program& program = engine.program();
+void check_restorable(const Program& program, const CheckpointReader& checkpoint) {
   std::vector<std::string> names;
   for (const NamedState& named : kTrainingStates)
     if (is_expected(program, checkpoint, named))
       for (const Param& param : program.params) names.push_back(named.prefix + param.name);
   checkpoint.require_exactly(names);
+  for (const NamedState& named : kTrainingStates)
+    for (const Param& param : program.params)
+      if (keeps(program, named.state)) checkpoint.require(named.prefix + param.name, DType::f32, param.shape);
+}
+
+void restore_state(Engine& engine, const CheckpointReader& checkpoint) {
+  const Program& program = engine.program();
+  check_restorable(program, checkpoint);
   for (const NamedState& named : kTrainingStates)
     for (size_t i = 0; keeps(program, named.state) && i < program.params.size(); ++i)
       restore(engine, checkpoint, named, ParamId(static_cast<int64_t>(i)));

@@ -10,9 +10,12 @@ namespace trireme {
 // become 0 where the program keeps them.
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
 
+// UserError when the checkpoint has other tensors than the program's, or in another form.
+void check_restorable(const Program& program, const CheckpointReader& checkpoint);
+
 // Fills this rank's part of the program's state from a checkpoint of any layout: weights, and moments where
-// the program keeps them. Reads little more than that part, and verifies it. UserError when the checkpoint
-// has other tensors or shapes; EnvError when it is damaged, and the state is then of no use.
+// the program keeps them. Reads little more than that part, and verifies it. UserError as above; EnvError
+// when it is damaged, and the state is then of no use.
 void restore_state(Engine& engine, const CheckpointReader& checkpoint);
 
 }  // namespace trireme

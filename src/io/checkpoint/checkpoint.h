@@ -115,6 +115,8 @@ class CheckpointReader {
   // Likewise parts of it, whatever parts it was written in. Reads the blocks that have any of them, once.
   void read(const std::string& tensor, DType dtype, const Shape& shape,
             std::span<const WantedPart> wanted) const;
+  // Refuses when the checkpoint lacks this tensor or has it in another form.
+  void require(const std::string& tensor, DType dtype, const Shape& shape) const;
   // Refuses when the checkpoint lacks one of these tensors or has another besides.
   void require_exactly(std::span<const std::string> names) const;
   // Reads every byte; returns what is wrong, a line per damaged file or block of a tensor.

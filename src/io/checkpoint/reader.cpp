@@ -133,6 +133,10 @@ void CheckpointReader::read(const std::string& name, DType dtype, const Shape& s
   });
 }
 
+void CheckpointReader::require(const std::string& name, DType dtype, const Shape& shape) const {
+  (void)find(name, dtype, shape);
+}
+
 const IndexTensor& CheckpointReader::find(const std::string& name, DType dtype, const Shape& shape) const {
   const auto tensor = std::lower_bound(index_->tensors.begin(), index_->tensors.end(), name,
                                        [](const IndexTensor& t, const std::string& n) { return t.name < n; });
