@@ -38,11 +38,22 @@ struct BlockCopies {
   std::vector<Copy> copies;
 };
 
+// Whether the runs fill a part of so many elements, each once.
+bool fill(std::vector<BoxRun>& runs, int64_t elements) {
+  std::ranges::sort(runs, {}, &BoxRun::to);
+  int64_t at = 0;
+  for (const BoxRun& run : runs) {
+    if (run.to != at) return false;
+    at += run.count;
+  }
+  return at == elements;
+}
+
 // The blocks of a tensor that have something that is wanted. Every wanted element must be in one of them.
 std::vector<BlockCopies> copies_of(const CheckpointIndex& index, const IndexTensor& tensor,
                                    std::span<const WantedPart> wanted, const std::string& where) {
   std::vector<BlockCopies> all;
-  std::vector<int64_t> found(wanted.size());
+  std::vector<std::vector<BoxRun>> found(wanted.size());
   const int64_t element = size_of(tensor.dtype);
   for (const IndexPiece& piece : tensor.pieces)
     for (const Block& block : blocks_of(index, tensor, piece)) {
@@ -53,14 +64,13 @@ std::vector<BlockCopies> copies_of(const CheckpointIndex& index, const IndexTens
       for (size_t w = 0; w < wanted.size(); ++w)
         for (const BoxRun& run : overlap_of(part, wanted[w].part)) {
           copies.copies.push_back({w, run});
-          found[w] += run.count;
+          found[w].push_back(run);
         }
       if (!copies.copies.empty()) all.push_back(std::move(copies));
     }
   for (size_t w = 0; w < wanted.size(); ++w)
-    if (found[w] != wanted[w].part.elements())
-      fail_env("{} is damaged: {} elements of tensor {} where {} are wanted", where, found[w], tensor.name,
-               wanted[w].part.elements());
+    if (!fill(found[w], wanted[w].part.elements()))
+      fail_env("{} is damaged: its pieces of tensor {} do not have each element once", where, tensor.name);
   return all;
 }
 
@@ -190,6 +200,14 @@ std::vector<std::string> CheckpointReader::faults() const {
     found[{block.file, block.begin}] = describe_fault(*store_, name_, *index_, block, fault);
   });
   std::vector<std::string> lines;
+  for (const IndexTensor& tensor : index_->tensors) {
+    const WantedPart whole{whole_of(tensor.shape), {}};
+    try {
+      (void)copies_of(*index_, tensor, std::span(&whole, 1), store_->locate(name_ + "/" + kIndexFile));
+    } catch (const EnvError& error) {
+      lines.push_back(error.what());
+    }
+  }
   for (auto& [place, line] : found) lines.push_back(std::move(line));
   return lines;
 }
