@@ -10,24 +10,12 @@
 #include <thread>
 
 #include "cli/tiny_run.h"
+#include "cli_mpi/mpi_run.h"
 
 namespace trireme {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// 8 micro-batches in 4 lanes.
-const Settings kShared = {{"batch.sequences", "8"},
-                          {"batch.micro", "1"},
-                          {"batch.lanes", "4"},
-                          {"lr.decay_steps", "12"},
-                          {"run.timeout_s", "5"}};
-
-Settings with(const Settings& more) {
-  Settings settings = kShared;
-  for (const auto& [key, value] : more) settings[key] = value;
-  return settings;
-}
 
 // Steps without end, saved often.
 Settings endless(const std::string& name) {
@@ -37,25 +25,6 @@ Settings endless(const std::string& name) {
                {"checkpoint.every_steps", "5"},
                {"eval.every_steps", "0"},
                {"data.log_samples", "false"}});
-}
-
-// Arguments of mpirun for `trireme train`. What MPI keeps in shared memory goes to a folder of this run, so
-// that leftovers can be told from those of others.
-Arguments mpirun(const TinyRun& tiny, int processes, const Settings& settings, const Arguments& more = {}) {
-  const std::string shared = tiny / "shared";
-  std::filesystem::create_directories(shared);
-  Arguments arguments = {"--oversubscribe", "--bind-to", "none", "-n", std::to_string(processes)};
-  if (geteuid() == 0) arguments.push_back("--allow-run-as-root");
-  for (const char* key : {"btl_vader_backing_directory", "osc_sm_backing_directory", "orte_tmpdir_base"})
-    arguments.insert(arguments.end(), {"--mca", key, shared});
-  arguments.push_back(TRIREME_BINARY);
-  const Arguments train = TinyRun::train_arguments(settings, more);
-  arguments.insert(arguments.end(), train.begin(), train.end());
-  return arguments;
-}
-
-Outcome train(const TinyRun& tiny, int processes, const Settings& settings, const Arguments& more = {}) {
-  return Process(mpirun(tiny, processes, settings, more), tiny.path(), "mpirun").wait();
 }
 
 size_t lines_with(const std::string& text, const std::string& part) {
@@ -238,10 +207,10 @@ TEST(ProcessRun, AMistakeIsSaidOnce) {
     EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
   };
   expect(train(tiny, 2, {{"batch.foo", "1"}}), 2, "unknown key batch.foo");
-  expect(train(tiny, 3, kShared, {"--ranks", "4"}), 2,
+  expect(train(tiny, 3, with({}), {"--ranks", "4"}), 2,
          "the config has 4 ranks (parallel.pp = 1 x dp_replicate = 4 x dp_shard = 1 x cp = 1 x tp = 1), "
          "which 3 processes");
-  expect(train(tiny, 2, kShared), 2, "which 2 processes do not divide: start 1 process, or set --ranks 2");
+  expect(train(tiny, 2, with({})), 2, "which 2 processes do not divide: start 1 process, or set --ranks 2");
   expect(train(tiny, 2, with({{"parallel.pp", "3"}})), 2,
          "start 1, 3 or another divisor of 3, or set --ranks 6");
   expect(train(tiny, 2, with({{"data.train", "[\"nowhere.u16\"]"}}), {"--ranks", "2"}), 2, "nowhere.u16");
@@ -269,7 +238,7 @@ TEST(ProcessRun, AMistakeThatOneProcessMeetsEndsAllWithItsExitCode) {
 TEST(ProcessRun, ALauncherThatMpiDoesNotKnowIsRefused) {
   const TinyRun tiny;
   Arguments arguments = {"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", TRIREME_BINARY};
-  const Arguments train = TinyRun::train_arguments(kShared, {"--ranks", "2"});
+  const Arguments train = TinyRun::train_arguments(with({}), {"--ranks", "2"});
   arguments.insert(arguments.end(), train.begin(), train.end());
   const Outcome outcome = Process(arguments, tiny.path(), "env").wait();
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;

@@ -1,5 +1,5 @@
-// Saving by several ranks at once: behind the steps as well as in front of them, on disks that are slow or fail for one
-// of them.
+// Saving by several ranks at once: behind the steps as well as in front of them, on disks that are slow or
+// fail for one of them.
 #include "train/saver.h"
 
 #include <gmock/gmock.h>
@@ -134,25 +134,26 @@ TEST(Saver, WhatFailsOnOneRankFailsOnAll) {
     HookedStore store(folder.path(), [&](const std::string& path) {
       if (full && path.ends_with(file)) fail_env("cannot write {}: No space left on device", path);
     });
-    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = 1}, [&](RankLink& link, Engine&, Saver& saver) {
-      saver.save({.step = 1}, Saver::Behind::yes);
-      EXPECT_THAT(saver.take_news(), SizeIs(1));
-      link.meet("the test");
-      full = true;
-      link.meet("the test");
-      saver.save({.step = 2}, Saver::Behind::yes);
-      const std::vector<SaveNews> news = saver.take_news();
-      ASSERT_THAT(news, SizeIs(1));
-      EXPECT_THAT(news[0].failure, testing::AllOf(HasSubstr("step-00000002 is not saved"), HasSubstr(file),
-                                                  HasSubstr("No space left"),
-                                                  HasSubstr("earlier checkpoints are untouched")));
-      link.meet("the test");
-      EXPECT_EQ(store.list(""), std::vector<std::string>{"step-00000001"});
-      full = false;
-      link.meet("the test");
-      saver.save({.step = 3}, Saver::Behind::yes);
-      EXPECT_EQ(saver.take_news().at(0).failure, "");
-    });
+    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = 1},
+             [&](RankLink& link, Engine&, Saver& saver) {
+               saver.save({.step = 1}, Saver::Behind::yes);
+               EXPECT_THAT(saver.take_news(), SizeIs(1));
+               link.meet("the test");
+               full = true;
+               link.meet("the test");
+               saver.save({.step = 2}, Saver::Behind::yes);
+               const std::vector<SaveNews> news = saver.take_news();
+               ASSERT_THAT(news, SizeIs(1));
+               EXPECT_THAT(news[0].failure, testing::AllOf(HasSubstr("step-00000002 is not saved"),
+                                                           HasSubstr(file), HasSubstr("No space left"),
+                                                           HasSubstr("earlier checkpoints are untouched")));
+               link.meet("the test");
+               EXPECT_EQ(store.list(""), std::vector<std::string>{"step-00000001"});
+               full = false;
+               link.meet("the test");
+               saver.save({.step = 3}, Saver::Behind::yes);
+               EXPECT_EQ(saver.take_news().at(0).failure, "");
+             });
     EXPECT_EQ(store.list(""), std::vector<std::string>{"step-00000003"});
   }
 }

@@ -144,7 +144,8 @@ TEST_F(Parts, AnyPartsComeBack) {
 
 TEST_F(Parts, EntriesSayWhatTheyAre) {
   const std::string index = slurp(folder_ / "step-00000001/index.json");
-  for (const char* name : {"wide[0:600,0:700]\"", "wide[0:600,700:1000]{0:100000}\"", "wide[0:600,700:1000]{100000:180000}\""})
+  for (const char* name :
+       {"wide[0:600,0:700]\"", "wide[0:600,700:1000]{0:100000}\"", "wide[0:600,700:1000]{100000:180000}\""})
     EXPECT_THAT(index, HasSubstr(name));
 }
 
