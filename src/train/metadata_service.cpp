@@ -14,6 +14,7 @@ namespace trireme {
 namespace {
 
 constexpr const char* kTokenPath = "/latest/api/token";
+constexpr int kLongWaitMs = 60'000;  // curl wakes up by itself for what it has to do
 constexpr size_t kMostTokenBytes = 4096;
 constexpr size_t kMostShownBytes = 200;
 
@@ -137,7 +138,7 @@ MetadataAnswer MetadataService::Transfer::request(const std::string& to, const c
   int running = 1;
   CURLMcode code = curl_multi_perform(multi.get(), &running);
   while (code == CURLM_OK && running != 0 && !interrupted.load()) {
-    code = curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr);
+    code = curl_multi_poll(multi.get(), nullptr, 0, kLongWaitMs, nullptr);
     if (code == CURLM_OK) code = curl_multi_perform(multi.get(), &running);
   }
   int left = 0;
