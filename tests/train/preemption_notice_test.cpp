@@ -318,6 +318,7 @@ TEST(PreemptionNotice, NobodyWaitsForIt) {
   {
     PreemptionNotice notice({.place = server.url(), .every_s = 1000, .answer_s = 1000});
     EXPECT_TRUE(comes([&] { return asked.load(); }));
+    std::this_thread::sleep_for(milliseconds(500));  // curl's timers of connecting are over
     EXPECT_FALSE(notice.noticed());
     EXPECT_FALSE(notice.take_warning());
   }
