@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 namespace trireme {
 namespace {
@@ -29,12 +30,14 @@ StopSignals::StopSignals() {
 
 void StopSignals::watch() {
   const sigset_t set = stop_set();
+  bool interrupted = false;
   while (true) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0) continue;
     if (done_.load()) return;  // the destructor's own
-    if (signal_.load() != 0) _exit(128 + signal);
-    signal_.store(signal);
+    if (signal == SIGINT && std::exchange(interrupted, true)) _exit(128 + signal);
+    if (requests_.load() == 0) first_.store(signal);
+    requests_.fetch_add(1);
   }
 }
 
@@ -43,7 +46,7 @@ StopSignals::~StopSignals() {
   pthread_kill(thread_.native_handle(), SIGTERM);
   thread_.join();
   const sigset_t set = stop_set();
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  if (requests_.load() == 0) pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
 }
 

@@ -108,24 +108,43 @@ TEST(Signal, SavesExits75AndTheSameCommandGoesOn) {
   EXPECT_EQ(tiny.fingerprint("whole"), tiny.fingerprint("stopped"));
 }
 
-TEST(Signal, ASecondOneEndsItAtOnceAndHarmsNothing) {
-  const TinyRun tiny;
-  // A step of many seconds, so that the second signal comes while the first waits for the step's end.
-  ASSERT_EQ(tiny.train({{"run.steps", "4"}}).exit_code, 0);
-  const std::string before = tiny.fingerprint("tiny");
-  Process process(TinyRun::train_arguments({{"run.steps", "6"}, {"batch.sequences", "20000"}}), tiny.path());
-  while (process.running() &&
-         test::slurp(tiny.run_folder("tiny") + "/train.log").find("resumed from") == std::string::npos)
-    std::this_thread::sleep_for(milliseconds(2));
-  process.send(SIGTERM);
-  std::this_thread::sleep_for(milliseconds(100));
-  ASSERT_TRUE(process.running());
-  process.send(SIGINT);
-  const Outcome outcome = process.wait(5.0 * TRIREME_SLOWER);
-  EXPECT_FALSE(outcome.timed_out);
-  EXPECT_EQ(outcome.exit_code, 128 + SIGINT);
-  EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
-  EXPECT_EQ(tiny.fingerprint("tiny"), before);
+// A step of seconds, so that all the signals come while the first waits for the step's end.
+class SignalsInAStep {
+ public:
+  explicit SignalsInAStep(const std::vector<int>& signals) {
+    EXPECT_EQ(tiny.train({{"run.steps", "4"}}).exit_code, 0);
+    before = tiny.fingerprint("tiny");
+    Process process(TinyRun::train_arguments(settings), tiny.path());
+    while (process.running() &&
+           test::slurp(tiny.run_folder("tiny") + "/train.log").find("resumed from") == std::string::npos)
+      std::this_thread::sleep_for(milliseconds(2));
+    for (const int signal : signals) {
+      EXPECT_TRUE(process.running());
+      process.send(signal);
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    outcome = process.wait();
+  }
+
+  TinyRun tiny;
+  Settings settings = {{"run.steps", "6"}, {"batch.sequences", "4000"}};
+  std::string before;
+  Outcome outcome;
+};
+
+TEST(Signal, ASecondCtrlCEndsItAtOnceAndHarmsNothing) {
+  const SignalsInAStep run({SIGTERM, SIGINT, SIGINT});
+  EXPECT_EQ(run.outcome.exit_code, 128 + SIGINT);
+  EXPECT_EQ(run.tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
+  EXPECT_EQ(run.tiny.fingerprint("tiny"), run.before);
+}
+
+// Launchers repeat themselves.
+TEST(Signal, RepeatedOnesLoseNoSave) {
+  const SignalsInAStep run({SIGTERM, SIGTERM, SIGUSR1, SIGTERM});
+  EXPECT_EQ(run.outcome.exit_code, 75) << run.outcome.err;
+  EXPECT_NE(run.outcome.err.find("stopped by signal 15 after step 5"), std::string::npos) << run.outcome.err;
+  EXPECT_EQ(run.tiny.checkpoints("tiny").back(), "step-00000005");
 }
 
 // Whoever read the progress lines is gone after the first of them.
