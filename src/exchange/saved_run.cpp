@@ -13,9 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::string> tokenizer_of(const fs::path& checkpoints) {
-  const fs::path path = fs::absolute(checkpoints).lexically_normal().parent_path() / "tokenizer.json";
+  fs::path folder = fs::absolute(checkpoints).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  const std::string path = (folder.parent_path() / "tokenizer.json").string();
   std::error_code error;
-  return fs::exists(path, error) ? std::optional(path.string()) : std::nullopt;
+  return fs::exists(path, error) ? std::optional(path) : std::nullopt;
 }
 
 }  // namespace
@@ -41,7 +43,7 @@ SavedRun open_saved_run(const std::string& path) {
       if (found.committed) name = found.name;
   if (name.empty()) fail_user("{} has no checkpoint: train it first", path);
   CheckpointReader reader(*store, name);
-  return {std::move(store), std::move(reader), tokenizer_of(folder / ".")};
+  return {std::move(store), std::move(reader), tokenizer_of(folder)};
 }
 
 }  // namespace trireme
