@@ -1,0 +1,45 @@
+// Runs with drawn weights, and what stands in a run or in a folder of files.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/run_spec.h"
+#include "model/model.h"
+#include "scratch_folder.h"
+
+namespace trireme {
+
+// Sections [model] and [moe] of a small model, by name: each family in the forms that differ in the map.
+const std::map<std::string, std::string>& model_texts();
+
+// A whole config of it.
+std::string config_text(const std::string& model);
+RunSpec spec_of(const std::string& model);
+
+// Of every parameter, no two elements alike; a router's load is 0, as it is after an import.
+std::vector<float> drawn(const ParamSpec& param);
+std::vector<ParamSpec> params_of(const ModelSpec& spec);
+
+// A run's folder with one checkpoint, of step 3.
+void save_drawn(const std::string& run, const RunSpec& spec);
+
+using Tensors = std::map<std::string, std::vector<float>>;
+Tensors drawn_tensors(const ModelSpec& spec);
+Tensors saved_tensors(const std::string& run);  // params/ of its newest checkpoint, without the prefix
+
+std::map<std::string, std::string> files_in(const std::string& folder);  // bytes by name
+
+// The message of the UserError that it throws, or "no error".
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace trireme
