@@ -48,28 +48,34 @@ std::vector<ParamSpec> params_of(const ModelSpec& spec) {
   return build_model(spec, {.batch = 1, .seq_len = 1}).params;
 }
 
-std::vector<float> drawn(const ParamSpec& param) {
+namespace {
+
+std::vector<float> drawn(const ParamSpec& param, Draw draw) {
   const RandomStream stream(11, "test/" + param.name);
   std::vector<float> values(static_cast<size_t>(count(param.shape)));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = 1e-3f * static_cast<float>(i) + static_cast<float>(stream.uniform(i));
-  if (param.use.role == ParamRole::router_state)
-    std::fill(values.begin() + static_cast<long>(values.size() / 2), values.end(), 0.0f);
+  const float gain = param.name.ends_with("norm.weight") ? 1.0f : 0.0f;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto u = static_cast<float>(stream.uniform(i));
+    values[i] = draw == Draw::distinct ? u + 1e-3f * static_cast<float>(i) : gain + (u - 0.5f);
+  }
   return values;
 }
 
-Tensors drawn_tensors(const ModelSpec& spec) {
+}  // namespace
+
+Tensors drawn_tensors(const ModelSpec& spec, Draw draw) {
   Tensors tensors;
   for (const ParamSpec& param : params_of(spec)) {
-    tensors[param.name] = drawn(param);
-    if (param.use.role == ParamRole::router_state && spec.moe.score != RouterScore::sigmoid)
-      tensors[param.name].assign(tensors[param.name].size(), 0.0f);
+    std::vector<float>& values = tensors[param.name] = drawn(param, draw);
+    if (param.use.role != ParamRole::router_state) continue;
+    const size_t kept = spec.moe.score == RouterScore::sigmoid ? values.size() / 2 : 0;
+    std::fill(values.begin() + static_cast<long>(kept), values.end(), 0.0f);
   }
   return tensors;
 }
 
-void save_drawn(const std::string& run, const RunSpec& spec) {
-  const Tensors tensors = drawn_tensors(spec.model);
+void save_drawn(const std::string& run, const RunSpec& spec, Draw draw) {
+  const Tensors tensors = drawn_tensors(spec.model, draw);
   std::vector<TensorPiece> pieces;
   for (const ParamSpec& param : params_of(spec.model))
     pieces.push_back(

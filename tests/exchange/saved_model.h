@@ -18,15 +18,16 @@ const std::map<std::string, std::string>& model_texts();
 std::string config_text(const std::string& model);
 RunSpec spec_of(const std::string& model);
 
-// Of every parameter, no two elements alike; a router's load is 0, as it is after an import.
-std::vector<float> drawn(const ParamSpec& param);
+// distinct: no two elements of a parameter alike. gentle: such that logits depend on all of them.
+enum class Draw : uint8_t { distinct, gentle };
 std::vector<ParamSpec> params_of(const ModelSpec& spec);
 
 // A run's folder with one checkpoint, of step 3.
-void save_drawn(const std::string& run, const RunSpec& spec);
+void save_drawn(const std::string& run, const RunSpec& spec, Draw draw = Draw::distinct);
 
 using Tensors = std::map<std::string, std::vector<float>>;
-Tensors drawn_tensors(const ModelSpec& spec);
+// A router's load is 0, and so is the bias that only sigmoids have, as it is after an import.
+Tensors drawn_tensors(const ModelSpec& spec, Draw draw = Draw::distinct);
 Tensors saved_tensors(const std::string& run);  // params/ of its newest checkpoint, without the prefix
 
 std::map<std::string, std::string> files_in(const std::string& folder);  // bytes by name
