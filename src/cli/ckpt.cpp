@@ -127,6 +127,7 @@ void add_ckpt(CLI::App& app, Action& action) {
       "Exit code 0 when all are good, 3 when one is damaged.\n"
       "Example: trireme ckpt verify runs/demo/checkpoints/step-00000100");
   check->callback([options, &action] { action = [options] { return verify(*options); }; });
+  add_ckpt_exchange(*ckpt, action);
 }
 
 }  // namespace trireme::cli

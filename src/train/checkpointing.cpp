@@ -1,6 +1,7 @@
 // Saves and words about them.
 #include "train/checkpointing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -8,7 +9,9 @@
 namespace trireme {
 namespace {
 
-SaveOptions save_options(const CheckpointSpec& spec) { return {.keep = spec.keep}; }
+SaveOptions save_options(const CheckpointSpec& spec) {
+  return {.keep = {.newest = spec.keep, .every_steps = spec.keep_every_steps}};
+}
 
 }  // namespace
 
@@ -33,13 +36,15 @@ void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
   costs_.blocked_s += saver_.blocked_s() - before;
 }
 
-void Checkpointing::report() { report(Failing::as_configured); }
+double Checkpointing::report() { return report(Failing::as_configured); }
 
-void Checkpointing::report(Failing failing) {
+double Checkpointing::report(Failing failing) {
+  double longest_s = 0;
   const bool ends =
       failing == Failing::ends_the_run || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
   for (const SaveNews& news : saver_.take_news()) {
     costs_.write_s += news.write_s;
+    longest_s = std::max(longest_s, news.write_s);
     costs_.bytes += news.report.bytes;
     if (link_.leads()) {
       files_.recorder->finish();
@@ -49,6 +54,7 @@ void Checkpointing::report(Failing failing) {
     // The others hear of the failure from the leader, who speaks for all.
     if (!news.failure.empty() && ends) link_.meet("saving a checkpoint");
   }
+  return longest_s;
 }
 
 void Checkpointing::say(const SaveNews& news) {

@@ -25,11 +25,12 @@ class Checkpointing {
   // Likewise, and returns when it stands; for the end of a run, which fails with it.
   void save_last(const CheckpointMeta& meta);
 
+  bool is_under_way() const { return saver_.is_under_way(); }
   // Whether a save has ended that report() would speak of; on this rank.
   bool has_news() const { return saver_.has_ended(); }
   // Waits for a save under way, and says how it ended. Every rank calls it at the same step. One that failed
-  // ends the run where checkpoint.on_failure says so.
-  void report();
+  // ends the run where checkpoint.on_failure says so. The longest time from a save's begin to its end.
+  double report();
 
   // Of saves since the last call.
   CheckpointCosts take_costs();
@@ -37,7 +38,7 @@ class Checkpointing {
  private:
   enum class Failing : uint8_t { as_configured, ends_the_run };
   void start(const CheckpointMeta& meta, Saver::Behind behind);
-  void report(Failing failing);
+  double report(Failing failing);
   void say(const SaveNews& news);
 
   RunSetup& run_;

@@ -3,9 +3,16 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
@@ -63,6 +70,21 @@ int64_t resident_bytes() {
   const int fields = std::fscanf(file, "%lld %lld", &pages, &resident);
   std::fclose(file);
   return fields == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+double process_age_s() {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  // The name, in brackets, may have anything in it; the start is the 20th number behind it, in ticks since
+  // the machine began.
+  std::istringstream numbers(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string field;
+  for (int i = 0; i < 20; ++i) numbers >> field;
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const double now_s = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  const double began_s = std::strtod(field.c_str(), nullptr) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return std::max(0.0, now_s - began_s);
 }
 
 }  // namespace trireme

@@ -32,6 +32,9 @@ Peak peak_flops(const RunSpec& spec, int threads);
 // Memory of the machine, bytes; 0: unknown.
 int64_t machine_bytes();
 
+// Seconds since this process began.
+double process_age_s();
+
 // Resident memory of this process, bytes.
 int64_t resident_bytes();
 

@@ -1,6 +1,7 @@
 // All ranks read, as long as it takes; then they know whether what any of them read was whole.
 #include "train/restore.h"
 
+#include "base/error.h"
 #include "train/together.h"
 #include "train/weights.h"
 
@@ -24,6 +25,12 @@ void fall_back(RunSetup& run, RankLink& link, const std::string& why) {
 }  // namespace
 
 void give_weights(RunSetup& run, RankLink& link, Engine& engine, const Model& model) {
+  if (run.initial) {
+    const std::string fault = together(
+        link.control(), [&] { initialize_weights(engine, *run.initial); }, "reading first weights");
+    if (!fault.empty()) fail_env("{}", fault);
+    return;
+  }
   if (!run.checkpoint) {
     initialize_weights(engine, model, static_cast<uint64_t>(run.spec.run.seed), link.threads());
     return;

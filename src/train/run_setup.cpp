@@ -45,6 +45,9 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
       mesh(mesh_of(spec)),
       checkpoints(open_directory_store(folder.checkpoints())),
       traces(folder.traces(), here) {
+  if (spec.checkpoint.notice)
+    notice.emplace(
+        NoticeOptions{.place = *spec.checkpoint.notice, .every_s = spec.checkpoint.notice_every_s});
   open_data();
   compile_program();
 }
@@ -54,6 +57,7 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const Ra
   enter_folder(resume);
   peak = peak_flops(spec, threads);
   if (checkpoint) start = checkpoint->reader.meta();
+  open_initial_weights();
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
@@ -75,6 +79,14 @@ void RunSetup::clear_leftovers() {
 RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)
     : RunSetup(run_spec, ranks_here, LogOptions{.terminal = nullptr}) {
   if (!from.empty()) take(from);
+  open_initial_weights();
+}
+
+// A run that goes on has its own weights.
+void RunSetup::open_initial_weights() {
+  if (checkpoint || !spec.model.init_from) return;
+  initial.emplace(*spec.model.init_from, spec.model);
+  log.info("the first weights are those of {}", *spec.model.init_from);
 }
 
 void RunSetup::take(const std::string& location) {

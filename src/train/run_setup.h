@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "compile/compile.h"
+#include "exchange/initial_weights.h"
 #include "io/data/dataset.h"
 #include "io/tokenizer/tokenizer.h"
 #include "obs/log.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
+#include "train/preemption_notice.h"
 #include "train/ranks.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
@@ -45,8 +47,10 @@ struct RunSetup {
   Compiled compiled;        // the program of the first rank here
   int64_t arena_bytes = 0;  // of all ranks here
   std::unique_ptr<ByteStore> checkpoints;
+  std::optional<PreemptionNotice> notice;    // this process's look at its machine's
   StepTraces traces;                         // of the ranks here
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
+  std::optional<InitialWeights> initial;     // or, without one, model.init_from's
   CheckpointMeta start;                      // where the run goes on; all 0 for a new one
   double flops_per_token = 0;
   Peak peak;
@@ -70,6 +74,7 @@ struct RunSetup {
   void compile_program();
   void check_memory() const;
   void enter_folder(const ResumeChoice& resume);
+  void open_initial_weights();
   void describe();
 
   bool only_this_checkpoint_ = false;  // the one that --resume names

@@ -37,6 +37,7 @@ class Saver {
   // under way is waited for. Returns when the engine may run again.
   void save(const CheckpointMeta& meta, Behind behind);
 
+  bool is_under_way() const { return under_way_; }
   // Whether the save under way has ended since; false when there is none.
   bool has_ended() const { return under_way_ && ended_.load(); }
   // Waits for the save under way, if any, and gives all news since the last call. Every rank calls it at the

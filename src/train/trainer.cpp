@@ -10,17 +10,34 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "ir/state_boxes.h"
 #include "train/batches.h"
 #include "train/checkpointing.h"
 #include "train/expert_load.h"
 #include "train/lr.h"
+#include "train/machine.h"
 #include "train/optimizer_step.h"
 #include "train/rank_setup.h"
 #include "train/recorder.h"
 #include "train/sample_log.h"
+#include "train/save_cadence.h"
 
 namespace trireme {
 namespace {
+
+// As long as a first save may take, at a slow disk's rate.
+double expected_save_s(const Program& program) {
+  constexpr double kSlowDisk = 100e6;  // bytes/s
+  return 12 * static_cast<double>(written_elements(program)) / kSlowDisk;
+}
+
+Cadence cadence_of(const RunSpec& spec, const Program& program) {
+  return {.last_step = spec.run.steps,
+          .every_steps = spec.checkpoint.every_steps,
+          .every_minutes = spec.checkpoint.every_minutes,
+          .max_minutes = spec.run.max_minutes,
+          .expected_save_s = expected_save_s(program)};
+}
 
 class Trainer {
  public:
@@ -30,6 +47,7 @@ class Trainer {
         link_(link),
         spec_(setup.spec),
         signals_(signals),
+        cadence_(cadence_of(setup.spec, mine.compiled.program)),
         loader_(*setup.data, rows_of_rank(setup.spec, setup.mesh, link.rank(), setup.start.data_position)),
         state_(setup.start),
         skipped_in_a_row_(state_.counts[kSkippedInARow]) {
@@ -37,6 +55,7 @@ class Trainer {
       recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
       sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
     }
+    if (link.leads()) clock_.emplace(cadence_, process_age_s());
     const Checkpointing::Files files{recorder_ ? &*recorder_ : nullptr,
                                      sample_log_ ? &*sample_log_ : nullptr};
     checkpointing_.emplace(setup, mine, link, files);
@@ -46,37 +65,64 @@ class Trainer {
     while (state_.step < spec_.run.steps) {
       StepResult result = step();
       if (recorder_) recorder_->show(result);
-      if (wants(spec_.eval.every_steps) && setup_.eval_set) evaluate(result);
+      if (evaluates()) evaluate(result);
       // The line stands before the checkpoint does: a run that is killed between them lacks no step.
       if (recorder_) recorder_->write(result);
       check_skipped();
-      const Agreement all = agree();
-      if (all.save_ended) checkpointing_->report();
-      const bool last = state_.step == spec_.run.steps;
-      if (last || all.stop)
-        checkpointing_->save_last(checkpoint_meta());
-      else if (wants(spec_.checkpoint.every_steps))
-        checkpointing_->save(checkpoint_meta());
-      if (all.stop && !last) return stopped();
+      const Agreement all = agree(result);
+      if (all.save_ended) report();
+      if (all.decision.end != RunEnd::no) return end(all.decision.end);
+      if (all.decision.save) save();
     }
-    return finish();
+    return finish();  // of a run that had nothing left to do
   }
 
  private:
   // What all ranks do after a step, from what each of them has seen.
   struct Agreement {
-    bool stop = false;        // some process was asked to
+    StepDecision decision;
     bool save_ended = false;  // on every rank
   };
-  Agreement agree() {
-    std::array<double, 2> seen{signals_.stop_requested() != 0 ? 1.0 : 0.0,
-                               checkpointing_->has_news() ? 1.0 : 0.0};
+  Agreement agree(const StepResult& result) {
+    StepSight sight{.signal = signals_.stop_requested() != 0,
+                    .notice = setup_.notice && setup_.notice->noticed()};
+    if (clock_) {
+      clock_->saw_step(result.step_s + result.eval_s);
+      const bool saving = checkpointing_->is_under_way();
+      clock_->look(state_.step, process_age_s(), saving ? SaveInFlight::yes : SaveInFlight::no, sight);
+    }
+    warn_of_notice();
+    std::array<double, 2> seen{to_sum(sight), checkpointing_->has_news() ? 1.0 : 0.0};
     link_.sum(seen, "the end of a step");
-    return {.stop = seen[0] > 0, .save_ended = seen[1] == setup_.mesh.ranks()};
+    return {decide(state_.step, cadence_, facts_of(seen[0])), seen[1] == setup_.mesh.ranks()};
+  }
+
+  void warn_of_notice() {
+    if (!setup_.notice || link_.rank() != setup_.here.first) return;
+    const auto warning = setup_.notice->take_warning();
+    if (!warning) return;
+    if (recorder_) recorder_->finish();
+    setup_.log.warn("{}", *warning);
+  }
+
+  void report() {
+    const double save_s = checkpointing_->report();
+    if (clock_) clock_->saw_save(save_s);
+  }
+
+  void save() {
+    if (clock_) clock_->begin_save(process_age_s());
+    checkpointing_->save(checkpoint_meta());
+  }
+
+  int end(RunEnd why) {
+    checkpointing_->save_last(checkpoint_meta());
+    return why == RunEnd::done ? finish() : stopped(why);
   }
 
   // Every n steps and at the end; never when n is 0.
-  bool wants(int64_t every) const {
+  bool evaluates() const {
+    const int64_t every = setup_.eval_set ? spec_.eval.every_steps : 0;
     return every > 0 && (state_.step % every == 0 || state_.step == spec_.run.steps);
   }
 
@@ -178,14 +224,24 @@ class Trainer {
     return state_;
   }
 
-  int stopped() {
-    if (!link_.leads()) return kStoppedAndSaved;
-    recorder_->finish();
+  int stopped(RunEnd why) {
+    const std::string notice =
+        link_.first_text(setup_.notice ? setup_.notice->noticed().value_or("") : "", "the end of the run");
+    if (link_.leads()) {
+      recorder_->finish();
+      setup_.log.info("stopped by {} after step {}; the next start goes on from there (--resume auto)",
+                      what_stopped(why, notice), state_.step);
+    }
+    return exit_code_of(why);
+  }
+
+  std::string what_stopped(RunEnd why, const std::string& notice) const {
     const int signal = signals_.stop_requested();
-    setup_.log.info("stopped by {} after step {}; the next start goes on from there (--resume auto)",
-                    signal != 0 ? fmt::format("signal {}", signal) : "a signal to another process",
-                    state_.step);
-    return kStoppedAndSaved;
+    if (why == RunEnd::notice) return fmt::format("{} ({})", text_of(why), notice);
+    if (why != RunEnd::signal) return std::string(text_of(why));
+    if (signal == 0) return "a signal to another process";
+    return signals_.requests() > 1 ? fmt::format("signal {} (sent {} times)", signal, signals_.requests())
+                                   : fmt::format("signal {}", signal);
   }
 
   int finish() {
@@ -207,6 +263,8 @@ class Trainer {
   RankLink& link_;
   const RunSpec& spec_;
   const StopSignals& signals_;
+  Cadence cadence_;
+  std::optional<RunClock> clock_;  // the leader's
   Loader loader_;
   std::optional<Recorder> recorder_;  // the leader's
   std::optional<SampleLog> sample_log_;

@@ -49,6 +49,13 @@ void fill_state(Engine& engine, ParamId id, ParamState state, const Fill& fill) 
   engine.write_state(id, state, values);
 }
 
+void zero_moments(Engine& engine) {
+  for (const ParamState moment : {ParamState::moment1, ParamState::moment2})
+    for (size_t i = 0; keeps(engine.program(), moment) && i < engine.program().params.size(); ++i)
+      fill_state(engine, ParamId(static_cast<int64_t>(i)), moment,
+                 [](int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
+}
+
 // Programs that do not train take the weights of a checkpoint of any optimizer.
 bool is_expected(const Program& program, const CheckpointReader& checkpoint, const NamedState& named) {
   if (keeps(program, ParamState::moment1) || named.state == ParamState::master)
@@ -79,16 +86,19 @@ void restore(Engine& engine, const CheckpointReader& checkpoint, const NamedStat
 }  // namespace
 
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads) {
-  for (size_t i = 0; i < model.params.size(); ++i) {
-    const ParamId id(static_cast<int64_t>(i));
-    fill_state(engine, id, ParamState::master, [&](int64_t first, std::span<float> values) {
-      draw(model.params[i], seed, threads, first, values);
-    });
-    for (const ParamState moment : {ParamState::moment1, ParamState::moment2})
-      if (keeps(engine.program(), moment))
-        fill_state(engine, id, moment,
-                   [](int64_t, std::span<float> values) { std::fill(values.begin(), values.end(), 0.0f); });
-  }
+  for (size_t i = 0; i < model.params.size(); ++i)
+    fill_state(
+        engine, ParamId(static_cast<int64_t>(i)), ParamState::master,
+        [&](int64_t first, std::span<float> values) { draw(model.params[i], seed, threads, first, values); });
+  zero_moments(engine);
+}
+
+void initialize_weights(Engine& engine, const InitialWeights& weights) {
+  const std::vector<Param>& params = engine.program().params;
+  for (size_t i = 0; i < params.size(); ++i)
+    fill_state(engine, ParamId(static_cast<int64_t>(i)), ParamState::master,
+               [&](int64_t first, std::span<float> values) { weights.read(params[i].name, first, values); });
+  zero_moments(engine);
 }
 
 void check_restorable(const Program& program, const CheckpointReader& checkpoint) {

@@ -1,6 +1,7 @@
 // The weights' life outside a step: drawn at the start, written to checkpoints, read from them.
 #pragma once
 #include "engine/engine.h"
+#include "exchange/initial_weights.h"
 #include "io/checkpoint/checkpoint.h"
 #include "model/model.h"
 
@@ -9,6 +10,8 @@ namespace trireme {
 // Draws every parameter as (seed, name, index) says, so that order, layout and threads do not matter; moments
 // become 0 where the program keeps them.
 void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int threads);
+// Likewise from weights that are there already.
+void initialize_weights(Engine& engine, const InitialWeights& weights);
 
 // UserError when the checkpoint has other tensors than the program's, or in another form.
 void check_restorable(const Program& program, const CheckpointReader& checkpoint);

@@ -1,6 +1,6 @@
-// SIGKILL of one of two processes at random moments, many of them inside a save: the others end, and the run goes on from
-// its newest whole checkpoint, under this layout or another, to the bits of the run that nothing happened
-// to. TRIREME_KILLS (4) and TRIREME_KILL_SEED (1) choose how often and when.
+// SIGKILL of one of two processes at random moments, many of them inside a save: the others end, and the run
+// goes on from its newest whole checkpoint, under this layout or another, to the bits of the run that nothing
+// happened to. TRIREME_KILLS (4) and TRIREME_KILL_SEED (1) choose how often and when.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,10 +26,11 @@ struct Way {
   Arguments more;
 };
 
-const std::vector<Way> kWays = {{2, {{"parallel.dp_shard", "2"}, {"parallel.zero", "1"}}, {}},
-                                {2, {{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}}, {}},
-                                {2, {{"parallel.dp_replicate", "4"}}, {}},
-                                {2, {{"parallel.dp_shard", "4"}, {"parallel.zero", "3"}, {"checkpoint.async", "false"}}, {}}};
+const std::vector<Way> kWays = {
+    {2, {{"parallel.dp_shard", "2"}, {"parallel.zero", "1"}}, {}},
+    {2, {{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}}, {}},
+    {2, {{"parallel.dp_replicate", "4"}}, {}},
+    {2, {{"parallel.dp_shard", "4"}, {"parallel.zero", "3"}, {"checkpoint.async", "false"}}, {}}};
 
 TEST(KillOne, AtRandomMomentsChangesNoBit) {
   const int64_t kills = number_from("TRIREME_KILLS", 4);
@@ -56,7 +57,8 @@ TEST(KillOne, AtRandomMomentsChangesNoBit) {
         // Most of the time goes to starting; what is left is mostly saving.
         std::this_thread::sleep_for(std::chrono::milliseconds(300 + random.bits(draw) % 1200));
         const std::vector<pid_t> processes = run.children();
-        if (run.running() && !processes.empty()) kill(processes[random.bits(draw + 1) % processes.size()], SIGKILL);
+        if (run.running() && !processes.empty())
+          kill(processes[random.bits(draw + 1) % processes.size()], SIGKILL);
       }
       const Outcome outcome = run.wait(60);
       done = outcome.exit_code == 0;

@@ -134,7 +134,7 @@ TEST(Saver, WhatFailsOnOneRankFailsOnAll) {
     HookedStore store(folder.path(), [&](const std::string& path) {
       if (full && path.ends_with(file)) fail_env("cannot write {}: No space left on device", path);
     });
-    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = 1},
+    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = {.newest = 1}},
              [&](RankLink& link, Engine&, Saver& saver) {
                saver.save({.step = 1}, Saver::Behind::yes);
                EXPECT_THAT(saver.take_news(), SizeIs(1));

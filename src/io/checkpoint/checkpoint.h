@@ -3,7 +3,7 @@
 // once its COMMITTED stands, and that holds the checksum of index.json, which holds those of every byte.
 //
 //   auto store = open_directory_store("runs/demo/checkpoints");
-//   save_checkpoint(*store, meta, pieces, {.keep = 3});
+//   save_checkpoint(*store, meta, pieces, {.keep = {.newest = 3}});
 //   if (auto found = newest_good(*store, {.threads = 2}, [&](const std::string& why) { log.warn(why); })) {
 //     found->require_exactly(names);
 //     found->read("params/embedding", DType::f32, {257, 64}, bytes);
@@ -41,8 +41,15 @@ struct CheckpointMeta {
   std::string config_toml;                // the resolved config
 };
 
+// Which checkpoints stay (io/checkpoint/retention.h).
+struct Retention {
+  int64_t newest = 0;       // so many; 0 = all
+  int64_t every_steps = 0;  // those of steps that it divides stay for ever; 0 = none
+};
+
 struct SaveOptions {
-  int64_t keep = 0;  // newest so many stay, counted up to this step; 0 = all
+  Retention keep;                   // of older ones, counted up to this step
+  std::vector<std::string> pinned;  // names of some that stay in any case
 };
 
 struct SaveReport {

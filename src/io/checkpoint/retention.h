@@ -10,11 +10,6 @@
 
 namespace trireme {
 
-struct Retention {
-  int64_t newest = 0;       // so many stay; 0 = all
-  int64_t every_steps = 0;  // those of steps that it divides stay for ever; 0 = none
-};
-
 // Names to remove now that the checkpoint of saved_step stands, by step, ascending. Looks only at committed
 // ones of steps up to saved_step: the `newest` of them stay, those of steps that every_steps divides, and the
 // pinned ones (being mirrored). The latter two count among the newest when they are, so they take no place of

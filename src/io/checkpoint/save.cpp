@@ -1,11 +1,10 @@
 // Saving: clean up after killed saves, write the staged folder (the ranks' files and index.json), publish it,
 // then remove what is older than is to be kept.
-#include <algorithm>
-
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/names.h"
 #include "io/checkpoint/rank_file.h"
+#include "io/checkpoint/retention.h"
 #include "io/checkpoint/staged_save.h"
 
 namespace trireme {
@@ -26,15 +25,6 @@ void check_visible(const ByteStore& store, const std::string& staged, const Inde
       "{}, which its rank has written, is not to be seen from rank 0: all hosts need run.dir on one shared "
       "file system",
       store.locate(path));
-}
-
-void prune(ByteStore& store, int64_t step, int64_t keep, SaveReport& report) {
-  std::vector<CheckpointName> ours = list_checkpoints(store);
-  std::erase_if(ours, [&](const CheckpointName& c) { return !c.committed || c.step > step; });
-  for (size_t i = 0; i + static_cast<size_t>(keep) < ours.size(); ++i) {
-    store.remove(ours[i].name);
-    report.removed.push_back(ours[i].name);
-  }
 }
 
 }  // namespace
@@ -58,7 +48,7 @@ std::vector<std::string> open_save(ByteStore& store) { return remove_leftovers(s
 
 SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<const CheckpointIndex> files,
                        const SaveOptions& options) {
-  CHECK(meta.step >= 0 && options.keep >= 0, "step {}, keep {}", meta.step, options.keep);
+  CHECK(meta.step >= 0, "step {}", meta.step);
   SaveReport report;
   report.name = checkpoint_name(meta.step);
   report.location = store.locate(report.name);
@@ -76,7 +66,11 @@ SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<c
   store.publish(report.name, {.name = kCommittedFile, .content = committed});
   report.bytes += static_cast<int64_t>(json.size() + committed.size());
   try {
-    if (options.keep > 0) prune(store, meta.step, options.keep, report);
+    for (const std::string& name :
+         superseded(list_checkpoints(store), meta.step, options.keep, options.pinned)) {
+      store.remove(name);
+      report.removed.push_back(name);
+    }
   } catch (const EnvError& error) {
     report.removal_error = error.what();
   }

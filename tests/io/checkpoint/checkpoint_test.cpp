@@ -35,7 +35,7 @@ std::string message_of(Call&& call) {
 
 SaveReport save(ByteStore& store, int64_t step, int64_t keep = 0) {
   const SmallState state(step);
-  return save_checkpoint(store, state.meta, state.pieces(), {.keep = keep});
+  return save_checkpoint(store, state.meta, state.pieces(), {.keep = {.newest = keep}});
 }
 
 std::vector<int64_t> steps(const ByteStore& store) {

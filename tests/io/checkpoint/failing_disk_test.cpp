@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 void save(ByteStore& store, int64_t step, size_t width, int64_t keep = 0) {
   const SmallState state(step, width);
-  save_checkpoint(store, state.meta, state.pieces(), {.keep = keep});
+  save_checkpoint(store, state.meta, state.pieces(), {.keep = {.newest = keep}});
 }
 
 // In a child process, which may change its limits and user; returns what the save was refused with.

@@ -1,0 +1,35 @@
+// The weights that model.init_from names, whatever they are: a run or a checkpoint of ours, a Hugging Face
+// folder, a file of llm.c's, a torch-dcp folder. Called by the trainer in place of drawing them.
+//
+//   const InitialWeights weights(*spec.model.init_from, spec.model);
+//   weights.read("layers.0.attn.qkv.weight", first, values);
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "config/model.h"
+#include "exchange/mapped_weights.h"
+#include "exchange/saved_run.h"
+
+namespace trireme {
+
+class InitialWeights {
+ public:
+  // UserError, by key or by tensor, when the weights are of another model; EnvError when they cannot be read.
+  InitialWeights(const std::string& from, const ModelSpec& spec);
+  ~InitialWeights();
+
+  // Elements [first, first + values.size()) of the whole parameter, row-major. May be called from several
+  // threads. A router's load is 0, its choosing bias what the source has.
+  void read(const std::string& param, int64_t first, std::span<float> values) const;
+
+ private:
+  struct Ours;
+  std::unique_ptr<Ours> ours_;
+  std::unique_ptr<MappedWeights> foreign_;
+};
+
+}  // namespace trireme

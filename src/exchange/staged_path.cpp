@@ -1,0 +1,49 @@
+// A hidden name beside the target, then a rename.
+#include "exchange/staged_path.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "io/store/posix_file.h"
+
+namespace trireme {
+namespace {
+namespace fs = std::filesystem;
+
+std::string without_last_slash(const std::string& path) {
+  fs::path given = fs::path(path).lexically_normal();
+  if (!given.has_filename()) given = given.parent_path();
+  return given.string();
+}
+
+void require_free(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(path, error)) &&
+      !(fs::is_directory(path, error) && fs::is_empty(path, error)))
+    fail_user("{} is there already; name another place or remove it", path);
+}
+
+}  // namespace
+
+StagedPath::StagedPath(const std::string& path) : target_(without_last_slash(path)) {
+  require_free(target_);
+  const std::string folder = parent_of(target_);
+  make_folders(folder);
+  staged_ = fmt::format("{}/.tmp-{}-{}", folder, fs::path(target_).filename().string(), ::getpid());
+}
+
+StagedPath::~StagedPath() {
+  std::error_code ignored;
+  if (!staged_.empty()) fs::remove_all(staged_, ignored);
+}
+
+void StagedPath::publish() {
+  require_free(target_);
+  rename_path(staged_, target_);
+  sync_folder(parent_of(target_));
+  staged_.clear();
+}
+
+}  // namespace trireme

@@ -1,0 +1,113 @@
+// One branch per kind of source.
+#include "exchange/weight_source.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "exchange/hf_folder.h"
+#include "exchange/llmc_file.h"
+#include "exchange/same_model.h"
+#include "exchange/torch_dcp.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/store/directory_store.h"
+
+namespace trireme {
+namespace {
+namespace fs = std::filesystem;
+
+bool there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+MappedWeights open_hf(const std::string& path, const ModelSpec& spec) {
+  ForeignTensors tensors = read_hf_tensors(path);
+  const RunSpec hf = hf_spec(path, tensors);
+  require_same_model(hf, path, spec);
+  const RopeLayout rotary = spec.family == Family::deepseek ? hf.model.rope_layout : RopeLayout::half;
+  return {hf_name_map(spec, rotary), std::move(tensors)};
+}
+
+MappedWeights open_llmc(const std::string& path, const ModelSpec& spec) {
+  const LlmcHeader header = read_llmc_header(path), ours = llmc_header_of(spec, header.version);
+  const auto require = [&](const char* key, int64_t have, int64_t need) {
+    if (have != need)
+      fail_user("{} = {}, but {} has a model with {}: use that, or other weights", key, need, path, have);
+  };
+  require("model.layers", header.layers, ours.layers);
+  require("model.heads", header.heads, ours.heads);
+  require("model.width", header.width, ours.width);
+  require("model.vocab", header.vocab, ours.vocab);
+  require("model.context", header.context, ours.context);
+  NameMap map = llmc_name_map(spec, header.padded_vocab);
+  ForeignTensors tensors = read_llmc_tensors(path, header, map);
+  return {std::move(map), std::move(tensors)};
+}
+
+// Tensors by the names of the map: what a program wraps its model in stands before each of them, and what
+// else it saves (an optimizer's state) does not matter.
+void strip_wrapping(ForeignTensors& tensors, const std::string& embedding) {
+  std::string wrapping;
+  for (const auto& [name, tensor] : tensors.tensors)
+    if (name == embedding || name.ends_with("." + embedding)) {
+      wrapping = name.substr(0, name.size() - embedding.size());
+      if (!wrapping.starts_with("optim")) break;
+    }
+  std::map<std::string, ForeignTensor> kept;
+  for (auto& [name, tensor] : tensors.tensors)
+    if (name.starts_with(wrapping) && !name.starts_with("optim") && !name.starts_with("lr_scheduler"))
+      kept[name.substr(wrapping.size())] = std::move(tensor);
+  tensors.tensors = std::move(kept);
+}
+
+MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec) {
+  ForeignTensors tensors = read_torch_dcp(path);
+  const bool meta = std::ranges::any_of(
+      tensors.tensors, [](const auto& tensor) { return tensor.first.ends_with("tok_embeddings.weight"); });
+  NameMap map =
+      meta ? meta_name_map(spec)
+           : hf_name_map(spec, spec.family == Family::deepseek ? RopeLayout::interleaved : RopeLayout::half);
+  strip_wrapping(tensors, map.foreign.at(map.pieces.at(0).foreign).name);
+  return {std::move(map), std::move(tensors)};
+}
+
+}  // namespace
+
+const char* name_of(WeightSource source) {
+  constexpr const char* kNames[] = {"trireme", "hf", "llmc", "torch-dcp"};
+  return kNames[static_cast<size_t>(source)];
+}
+
+WeightSource source_of(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    if (is_llmc_file(path)) return WeightSource::llmc;
+    fail_user("{} is no file of llm.c's; name a folder for other weights", path);
+  }
+  if (!fs::is_directory(path, error)) fail_user("there are no weights at {}", path);
+  if (there(path + "/COMMITTED") || there(path + "/checkpoints")) return WeightSource::trireme;
+  if (there(path + "/.metadata")) return WeightSource::torch_dcp;
+  if (there(path + "/config.json")) return WeightSource::hf;
+  if (!list_checkpoints(*open_directory_store(path)).empty()) return WeightSource::trireme;
+  fail_user(
+      "{} is no run, no checkpoint, no Hugging Face folder (it has no config.json) and no torch-dcp "
+      "folder (it has no .metadata)",
+      path);
+}
+
+MappedWeights open_foreign(WeightSource source, const std::string& path, const ModelSpec& spec) {
+  switch (source) {
+    case WeightSource::hf:
+      return open_hf(path, spec);
+    case WeightSource::llmc:
+      return open_llmc(path, spec);
+    case WeightSource::torch_dcp:
+      return open_torch_dcp(path, spec);
+    case WeightSource::trireme:
+      break;
+  }
+  CHECK(false, "{} has weights of our own", path);
+}
+
+}  // namespace trireme

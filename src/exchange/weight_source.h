@@ -1,0 +1,18 @@
+// What a path to weights is, told by its content, and the weights of any but our own as a model's.
+#pragma once
+#include <string>
+
+#include "exchange/mapped_weights.h"
+
+namespace trireme {
+
+enum class WeightSource : uint8_t { trireme, hf, llmc, torch_dcp };
+const char* name_of(WeightSource source);
+
+// UserError when it is nothing that is known.
+WeightSource source_of(const std::string& path);
+
+// UserError when the weights are another model's, by key or by tensor. `source` is not trireme.
+MappedWeights open_foreign(WeightSource source, const std::string& path, const ModelSpec& spec);
+
+}  // namespace trireme
