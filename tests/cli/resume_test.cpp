@@ -143,7 +143,8 @@ TEST(Signal, ASecondCtrlCEndsItAtOnceAndHarmsNothing) {
 TEST(Signal, RepeatedOnesLoseNoSave) {
   const SignalsInAStep run({SIGTERM, SIGTERM, SIGUSR1, SIGTERM});
   EXPECT_EQ(run.outcome.exit_code, 75) << run.outcome.err;
-  EXPECT_NE(run.outcome.err.find("stopped by signal 15 (sent 4 times) after step 5"), std::string::npos) << run.outcome.err;
+  EXPECT_NE(run.outcome.err.find("stopped by signal 15 (sent 4 times) after step 5"), std::string::npos)
+      << run.outcome.err;
   EXPECT_EQ(run.tiny.checkpoints("tiny").back(), "step-00000005");
 }
 
