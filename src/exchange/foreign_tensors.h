@@ -1,6 +1,6 @@
-// Tensors in the files of other projects, as data: which bytes of which file are which box of which tensor. Every
-// importer (Hugging Face folders, llm.c files, torch-dcp folders) gives one of these, so what is done with
-// the tensors is written once. Knows nothing of Trireme's own names.
+// Tensors in the files of other projects, as data: which bytes of which file are which box of which tensor.
+// Every importer (Hugging Face folders, llm.c files, torch-dcp folders) gives one of these, so what is done
+// with the tensors is written once. Knows nothing of Trireme's own names.
 #pragma once
 #include <cstddef>
 #include <cstdint>
