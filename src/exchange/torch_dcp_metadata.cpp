@@ -3,7 +3,6 @@
 #include "exchange/torch_dcp_metadata.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -25,48 +24,47 @@ constexpr std::string_view kProperties = "torch.distributed.checkpoint.metadata.
 constexpr std::string_view kIndex = "torch.distributed.checkpoint.metadata.MetadataIndex";
 constexpr std::string_view kStorageInfo = "torch.distributed.checkpoint.filesystem._StorageInfo";
 
-// All that a .metadata of torch 2.0 to 2.15 names. Enums were written with getattr by Python 3.11; like the
-// rest it is a name here, and never called.
-constexpr std::array kClasses = {
-    kMetadata,
-    kTensor,
-    kBytes,
-    kChunk,
-    kProperties,
-    kIndex,
-    kStorageInfo,
-    std::string_view("torch.distributed.checkpoint.metadata.StorageMeta"),
-    std::string_view("torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING"),
-    std::string_view("torch.distributed.checkpoint.filesystem._StoragePrefix"),
-    std::string_view("torch.serialization._get_layout"),
-    std::string_view("torch.Size"),
-    std::string_view("builtins.getattr"),
-    std::string_view("collections.OrderedDict"),
-    std::string_view("pathlib.PosixPath"),
-    std::string_view("pathlib.WindowsPath"),
-    std::string_view("pathlib._local.PosixPath"),
-    std::string_view("pathlib._local.WindowsPath"),
-    std::string_view("torch.float32"),
-    std::string_view("torch.bfloat16"),
-    std::string_view("torch.float16"),
-    std::string_view("torch.float64"),
-    std::string_view("torch.bool"),
-    std::string_view("torch.uint8"),
-    std::string_view("torch.uint16"),
-    std::string_view("torch.uint32"),
-    std::string_view("torch.uint64"),
-    std::string_view("torch.int8"),
-    std::string_view("torch.int16"),
-    std::string_view("torch.int32"),
-    std::string_view("torch.int64"),
-    std::string_view("torch.complex32"),
-    std::string_view("torch.complex64"),
-    std::string_view("torch.complex128"),
-    std::string_view("torch.float8_e4m3fn"),
-    std::string_view("torch.float8_e4m3fnuz"),
-    std::string_view("torch.float8_e5m2"),
-    std::string_view("torch.float8_e5m2fnuz"),
-    std::string_view("torch.float8_e8m0fnu")};
+// All that a .metadata of torch 2.15 names, and what its source names for older ones. Enums were written with
+// getattr by Python 3.11; like the rest it is a name here, and never called.
+constexpr std::string_view kClasses[] = {kMetadata,
+                                         kTensor,
+                                         kBytes,
+                                         kChunk,
+                                         kProperties,
+                                         kIndex,
+                                         kStorageInfo,
+                                         "torch.distributed.checkpoint.metadata.StorageMeta",
+                                         "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
+                                         "torch.distributed.checkpoint.filesystem._StoragePrefix",
+                                         "torch.serialization._get_layout",
+                                         "torch.Size",
+                                         "builtins.getattr",
+                                         "collections.OrderedDict",
+                                         "pathlib.PosixPath",
+                                         "pathlib.WindowsPath",
+                                         "pathlib._local.PosixPath",
+                                         "pathlib._local.WindowsPath",
+                                         "torch.float32",
+                                         "torch.bfloat16",
+                                         "torch.float16",
+                                         "torch.float64",
+                                         "torch.bool",
+                                         "torch.uint8",
+                                         "torch.uint16",
+                                         "torch.uint32",
+                                         "torch.uint64",
+                                         "torch.int8",
+                                         "torch.int16",
+                                         "torch.int32",
+                                         "torch.int64",
+                                         "torch.complex32",
+                                         "torch.complex64",
+                                         "torch.complex128",
+                                         "torch.float8_e4m3fn",
+                                         "torch.float8_e4m3fnuz",
+                                         "torch.float8_e5m2",
+                                         "torch.float8_e5m2fnuz",
+                                         "torch.float8_e8m0fnu"};
 
 std::optional<ForeignDType> dtype_named(std::string_view name) {
   if (name == "torch.float32") return ForeignDType::f32;

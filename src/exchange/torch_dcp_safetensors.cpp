@@ -46,7 +46,7 @@ nlohmann::json parse_sharding(const SafetensorsHeader& header, const std::string
         "read it "
         "as one of Hugging Face's",
         file, kSharding);
-  constexpr size_t kMaxNesting = 3;
+  constexpr size_t kMaxNesting = 4;
   size_t deepest = 0;
   const auto bound = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     deepest = std::max(deepest, static_cast<size_t>(depth));
