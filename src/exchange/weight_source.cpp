@@ -9,6 +9,7 @@
 #include "exchange/llmc_file.h"
 #include "exchange/same_model.h"
 #include "exchange/torch_dcp.h"
+#include "exchange/torchtitan_names.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/store/directory_store.h"
 
@@ -63,8 +64,8 @@ void strip_wrapping(ForeignTensors& tensors, const std::string& embedding) {
 
 MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec) {
   ForeignTensors tensors = read_torch_dcp(path);
-  const bool meta = std::ranges::any_of(
-      tensors.tensors, [](const auto& tensor) { return tensor.first.ends_with("tok_embeddings.weight"); });
+  const bool meta = has_torchtitan_names(tensors);
+  if (meta) tensors = rename_torchtitan(std::move(tensors)).tensors;
   NameMap map =
       meta ? meta_name_map(spec)
            : hf_name_map(spec, spec.family == Family::deepseek ? RopeLayout::interleaved : RopeLayout::half);
@@ -87,7 +88,7 @@ WeightSource source_of(const std::string& path) {
   }
   if (!fs::is_directory(path, error)) fail_user("there are no weights at {}", path);
   if (there(path + "/COMMITTED") || there(path + "/checkpoints")) return WeightSource::trireme;
-  if (there(path + "/.metadata")) return WeightSource::torch_dcp;
+  if (is_torch_dcp(path)) return WeightSource::torch_dcp;
   if (there(path + "/config.json")) return WeightSource::hf;
   if (!list_checkpoints(*open_directory_store(path)).empty()) return WeightSource::trireme;
   fail_user(

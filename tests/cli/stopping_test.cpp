@@ -31,7 +31,8 @@ void expect_goes_on(const TinyRun& tiny) {
   Settings settings = endless({{"run.steps", std::to_string(step + 2)}});
   const Outcome again = tiny.train(settings, {"--ranks", "2"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.err.find(fmt::format("checkpoints/step-{:08}: step {}", step, step)), std::string::npos) << again.err;
+  EXPECT_NE(again.err.find(fmt::format("checkpoints/step-{:08}: step {}", step, step)), std::string::npos)
+      << again.err;
   settings["run.name"] = "whole";
   ASSERT_EQ(tiny.train(settings).exit_code, 0);
   EXPECT_EQ(tiny.metric("tiny", "loss"), tiny.metric("whole", "loss"));
@@ -40,7 +41,9 @@ void expect_goes_on(const TinyRun& tiny) {
 TEST(Stopping, ANoticeSavesAndStops) {
   const TinyRun tiny;
   const std::string notice = tiny / "taken-away";
-  Process process(TinyRun::train_arguments(endless({{"checkpoint.notice", "taken-away"}, {"checkpoint.notice_every_s", "0.01"}}), {"--ranks", "2"}),
+  Process process(TinyRun::train_arguments(
+                      endless({{"checkpoint.notice", "taken-away"}, {"checkpoint.notice_every_s", "0.01"}}),
+                      {"--ranks", "2"}),
                   tiny.path());
   wait_for(process, [&] { return tiny.metric("tiny", "loss").size() > 3; });
   write_bytes(notice, "in two minutes\n");
@@ -62,12 +65,15 @@ TEST(Stopping, BeforeItsTimeIsOver) {
   expect_goes_on(tiny);
   const Outcome refused = tiny.train(endless({{"run.max_minutes", "0.01"}}));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("run.max_minutes = 0.01 leaves no time for a step"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("run.max_minutes = 0.01 leaves no time for a step"), std::string::npos)
+      << refused.err;
 }
 
 TEST(Stopping, SavesByTheClock) {
   const TinyRun tiny;
-  Process process(TinyRun::train_arguments(endless({{"checkpoint.every_steps", "0"}, {"checkpoint.every_minutes", "0.002"}, {"checkpoint.keep", "0"}})),
+  Process process(TinyRun::train_arguments(endless({{"checkpoint.every_steps", "0"},
+                                                    {"checkpoint.every_minutes", "0.002"},
+                                                    {"checkpoint.keep", "0"}})),
                   tiny.path());
   wait_for(process, [&] { return tiny.checkpoints("tiny").size() >= 4; });
   process.send(SIGTERM);
@@ -78,8 +84,13 @@ TEST(Stopping, SavesByTheClock) {
 
 TEST(Stopping, KeepsEveryMultipleToo) {
   const TinyRun tiny;
-  ASSERT_EQ(tiny.train({{"checkpoint.every_steps", "1"}, {"checkpoint.keep", "2"}, {"checkpoint.keep_every_steps", "5"}}).exit_code, 0);
-  EXPECT_EQ(tiny.checkpoints("tiny"), (Names{"step-00000005", "step-00000010", "step-00000011", "step-00000012"}));
+  ASSERT_EQ(tiny.train({{"checkpoint.every_steps", "1"},
+                        {"checkpoint.keep", "2"},
+                        {"checkpoint.keep_every_steps", "5"}})
+                .exit_code,
+            0);
+  EXPECT_EQ(tiny.checkpoints("tiny"),
+            (Names{"step-00000005", "step-00000010", "step-00000011", "step-00000012"}));
 }
 
 // Where a save fails and the run may go on: it says so each time, and the last one must succeed.
@@ -90,12 +101,15 @@ TEST(Stopping, GoesOnWithoutACheckpointWhereItMay) {
   write_bytes(checkpoints, "in the way");
   const Settings settings = {{"checkpoint.on_failure", "continue"}};
   Process process(TinyRun::train_arguments(settings, {"--ranks", "2"}), tiny.path());
-  const auto warned = [&] { return test::slurp(tiny.run_folder("tiny") + "/train.log").find("is not saved"); };
+  const auto warned = [&] {
+    return test::slurp(tiny.run_folder("tiny") + "/train.log").find("is not saved");
+  };
   wait_for(process, [&] { return warned() != std::string::npos; });
   std::filesystem::remove(checkpoints);
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("checkpoint.on_failure = \"continue\": going on"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("checkpoint.on_failure = \"continue\": going on"), std::string::npos)
+      << outcome.err;
   EXPECT_EQ(tiny.fingerprint("tiny"), tiny.fingerprint("whole"));
 
   write_bytes(tiny.run_folder("never") + "/checkpoints", "in the way");
@@ -104,7 +118,9 @@ TEST(Stopping, GoesOnWithoutACheckpointWhereItMay) {
   const Outcome failed = tiny.train(never);
   EXPECT_EQ(failed.exit_code, 3) << failed.err;
   EXPECT_NE(failed.err.find("step-00000004 is not saved"), std::string::npos) << failed.err;
-  EXPECT_NE(failed.err.find("trireme: checkpoint runs/never/checkpoints/step-00000012 is not saved"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("trireme: checkpoint runs/never/checkpoints/step-00000012 is not saved"),
+            std::string::npos)
+      << failed.err;
 }
 
 }  // namespace
