@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -221,6 +222,9 @@ HttpAnswer HttpConnections::call(const HttpRequest& request, const HttpLimits& l
     answer.why = "the answer is longer than what was asked for";
   } else {
     answer.why = handle->error[0] != '\0' ? handle->error : curl_easy_strerror(code);
+    long number = 0;
+    if (curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK && number != 0)
+      answer.why += fmt::format(": {}", std::system_category().message(static_cast<int>(number)));
   }
   give_back(std::move(handle));
   return answer;
