@@ -91,7 +91,7 @@ struct FaultProxy::State {
         break;
       case Fault::Kind::stall:
       case Fault::Kind::drop:
-        if (fault->kind == Fault::Kind::stall) sleep_s(2.5);
+        if (fault->kind == Fault::Kind::stall) sleep_s(4);
         response.body = "never";
         provide(response, [](size_t, size_t, httplib::DataSink&) { return false; });
         response.set_header("Connection", "close");

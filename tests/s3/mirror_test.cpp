@@ -205,12 +205,12 @@ TEST_F(S3Mirror, WorksBehindARun) {
   mirror.submit("step-00000002");
   mirror.submit("step-00000099");  // removed before its turn
   EXPECT_TRUE(mirror.finish(60));
-  EXPECT_THAT(
-      texts(mirror.take_news()),
-      testing::ElementsAre(AllOf(HasSubstr("mirrored step-00000001 to " + place_ + "/step-00000001: 7201.9 kB"),
-                                 HasSubstr("MB/s read back")),
-                           HasSubstr("mirrored step-00000002"),
-                           HasSubstr("step-00000099 was removed before it could be mirrored")));
+  EXPECT_THAT(texts(mirror.take_news()),
+              testing::ElementsAre(
+                  AllOf(HasSubstr("mirrored step-00000001 to " + place_ + "/step-00000001: 7201.9 kB"),
+                        HasSubstr("MB/s read back")),
+                  HasSubstr("mirrored step-00000002"),
+                  HasSubstr("step-00000099 was removed before it could be mirrored")));
   EXPECT_EQ(fault_in_copy(1), "");
   EXPECT_EQ(fault_in_copy(2), "");
   EXPECT_EQ(mirror.copying(), "");
@@ -275,6 +275,20 @@ TEST_F(S3Mirror, IntoAFolder) {
   mirror.submit("step-00000001");
   EXPECT_TRUE(mirror.finish(60));
   EXPECT_TRUE(verify_checkpoint(*open_directory_store(folder_ / "copies"), "step-00000001").faults.empty());
+}
+
+// 1.2 GB with the options of a run: how fast the copy is written, read back and fetched again.
+TEST_F(S3Mirror, DISABLED_Rate) {
+  save(7, 50'000'000);
+  const S3Options options = S3Server::shared().options();
+  S3Options usual;
+  usual.endpoint = options.endpoint;
+  usual.access_key = options.access_key;
+  usual.secret_key = options.secret_key;
+  const auto store = open_store(place_, usual);
+  std::printf("push: %s\n", describe(copy_checkpoint(*local_, "step-00000007", *store)).c_str());
+  const auto back = open_directory_store(folder_ / "back");
+  std::printf("pull: %s\n", describe(copy_checkpoint(*store, "step-00000007", *back)).c_str());
 }
 
 }  // namespace
