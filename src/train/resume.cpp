@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "io/checkpoint/names.h"
 #include "io/store/directory_store.h"
+#include "io/store/s3_store.h"
 
 namespace trireme {
 namespace {
@@ -16,13 +17,34 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log) {
-  if (!is_folder(folder)) return std::nullopt;
-  std::unique_ptr<ByteStore> store = open_directory_store(folder);
+std::optional<OpenCheckpoint> newest(std::unique_ptr<ByteStore> store, int threads, Log& log) {
   auto found =
       newest_good(*store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); });
   if (!found) return std::nullopt;
   return OpenCheckpoint{std::move(store), std::move(*found)};
+}
+
+std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log) {
+  if (!is_folder(folder)) return std::nullopt;
+  return newest(open_directory_store(folder), threads, log);
+}
+
+// s3://bucket/prefix, or with the name of one checkpoint behind it.
+OpenCheckpoint open_in_s3(const std::string& url, const S3Options& s3, int threads, Log& log) {
+  S3Place place = parse_s3_url(url);
+  const size_t slash = place.prefix.find_last_of('/');
+  const size_t last = slash == std::string::npos ? 0 : slash + 1;
+  const std::string name = place.prefix.substr(last);
+  if (step_of_name(name)) {
+    place.prefix.resize(last == 0 ? 0 : slash);
+    std::unique_ptr<ByteStore> store = open_s3_store(place, s3);
+    CheckpointReader reader(*store, name, {.threads = threads});
+    return {std::move(store), std::move(reader)};
+  }
+  auto found = newest(open_s3_store(place, s3), threads, log);
+  if (!found)
+    fail_user("{} has no checkpoint that can be read: look at it with trireme ckpt ls {}", url, url);
+  return std::move(*found);
 }
 
 // A run may be called step-00000001 as well.
@@ -41,7 +63,8 @@ std::vector<CheckpointName> committed(const std::string& folder) {
 
 }  // namespace
 
-OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log) {
+OpenCheckpoint open_checkpoint(const std::string& path, const S3Options& s3, int threads, Log& log) {
+  if (is_s3_url(path)) return open_in_s3(path, s3, threads, log);
   std::filesystem::path given = std::filesystem::path(path).lexically_normal();
   if (given.filename().empty()) given = given.parent_path();
   if (!is_folder(given))

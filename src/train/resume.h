@@ -5,6 +5,7 @@
 
 #include "config/run_spec.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/store/s3_options.h"
 #include "obs/log.h"
 #include "train/run_folder.h"
 
@@ -13,7 +14,7 @@ namespace trireme {
 struct ResumeChoice {
   enum class Kind : uint8_t { automatic, never, from };
   Kind kind = Kind::automatic;
-  std::string path;  // from: a run's folder, or one checkpoint in it
+  std::string path;  // from: a run's folder, or one checkpoint in it; or s3://bucket/prefix[/step-...]
 };
 
 // A checkpoint and the store that it is read from.
@@ -28,9 +29,9 @@ struct OpenCheckpoint {
 std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
                                              Log& log);
 
-// The newest good checkpoint of `path`, a run's folder, or `path` itself when it is one checkpoint. UserError
-// when there is none.
-OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log);
+// The newest good checkpoint of `path`, a run's folder or a store's s3://bucket/prefix, or `path` itself when
+// it is one checkpoint. UserError when there is none.
+OpenCheckpoint open_checkpoint(const std::string& path, const S3Options& s3, int threads, Log& log);
 
 // For Kind::from: UserError when the run's folder has checkpoints that a later automatic resume would take in
 // place of what is trained from here: later ones of the same run, or any when `start` is another run's.

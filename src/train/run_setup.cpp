@@ -36,8 +36,10 @@ std::string parameter_names(const Model& model, Decayed decayed) {
 
 }  // namespace
 
-RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const LogOptions& log_options)
+RunSetup::RunSetup(const RunSpec& run_spec, const S3Options& s3_options, const RanksHere& ranks_here,
+                   const LogOptions& log_options)
     : spec(run_spec),
+      s3(s3_options),
       here(ranks_here),
       folder(run_folder(spec)),
       threads(thread_count(spec)),
@@ -48,8 +50,9 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
   compile_program();
 }
 
-RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const RanksHere& ranks_here)
-    : RunSetup(run_spec, ranks_here, LogOptions{}) {
+RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const S3Options& s3_options,
+                   const RanksHere& ranks_here)
+    : RunSetup(run_spec, s3_options, ranks_here, LogOptions{}) {
   enter_folder(resume);
   peak = peak_flops(spec, threads);
   checkpoints = open_directory_store(folder.checkpoints());
@@ -72,10 +75,11 @@ void RunSetup::clear_leftovers() {
   }
 }
 
-RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)
-    : RunSetup(run_spec, ranks_here, LogOptions{.terminal = nullptr}) {
+RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const S3Options& s3_options,
+                   const RanksHere& ranks_here)
+    : RunSetup(run_spec, s3_options, ranks_here, LogOptions{.terminal = nullptr}) {
   if (from.empty()) return;
-  checkpoint = open_checkpoint(from, threads, log);
+  checkpoint = open_checkpoint(from, s3, threads, log);
   start = checkpoint->reader.meta();
 }
 
@@ -121,7 +125,7 @@ void RunSetup::check_memory() const {
 // is only known under the lock.
 void RunSetup::enter_folder(const ResumeChoice& resume) {
   const bool from = resume.kind == ResumeChoice::Kind::from;
-  if (from) checkpoint = open_checkpoint(resume.path, threads, log);
+  if (from) checkpoint = open_checkpoint(resume.path, s3, threads, log);
   if (from) check_same_run(spec, checkpoint->reader.meta(), log);
   lock.emplace(folder);
   log = Log(LogOptions{.file = folder.log()});

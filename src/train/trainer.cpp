@@ -221,9 +221,9 @@ int train_rank(RunSetup& setup, RankLink& link, const StopSignals& signals) {
   return link.guarded([&] { return trainer.run(); });
 }
 
-int train(const RunSpec& spec, const ResumeChoice& resume) {
+int train(const RunSpec& spec, const ResumeChoice& resume, const S3Options& s3) {
   const StopSignals signals;
-  RunSetup setup(spec, resume, {0, static_cast<int>(all_ranks(spec))});
+  RunSetup setup(spec, resume, s3, {0, static_cast<int>(all_ranks(spec))});
   if (setup.is_done()) return kDone;
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
   return run_ranks(team, [&](RankLink& link) { return train_rank(setup, link, signals); });
