@@ -12,6 +12,6 @@ if(MPI_CXX_FOUND)
   trireme_uses(comm MPI::MPI_CXX)
 endif()
 trireme_uses(engine OpenMP::OpenMP_CXX)
-trireme_uses(io nlohmann_json::nlohmann_json PkgConfig::PCRE2 PkgConfig::ZSTD PkgConfig::XXHASH ZLIB::ZLIB)
+trireme_uses(io nlohmann_json::nlohmann_json PkgConfig::PCRE2 PkgConfig::ZSTD PkgConfig::XXHASH ZLIB::ZLIB
+             CURL::libcurl OpenSSL::Crypto pugixml::pugixml)
 trireme_uses(exchange nlohmann_json::nlohmann_json)
-trireme_uses(train CURL::libcurl)

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/overrides.h"
+#include "cli/store_environment.h"
 #include "train/evaluate_run.h"
 
 namespace trireme::cli {
@@ -19,7 +20,8 @@ struct Options {
 
 int evaluate(const Options& options) {
   Log log(LogOptions{});
-  const RunEvaluation done = evaluate_run(options.path, options.overrides, log);
+  const RunEvaluation done =
+      evaluate_run(options.path, options.overrides, s3_options_from_environment(), log);
   std::printf("checkpoint      %s\n", done.checkpoint.c_str());
   std::printf("sequences       %lld of %lld tokens\n", static_cast<long long>(done.sequences),
               static_cast<long long>(done.seq_len));

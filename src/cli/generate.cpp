@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/overrides.h"
+#include "cli/store_environment.h"
 #include "train/generator.h"
 #include "train/machine.h"
 #include "train/open_run.h"
@@ -38,7 +39,7 @@ std::vector<uint32_t> prompt_tokens(const Tokenizer& tokenizer, const std::strin
 
 int run(const Options& options) {
   Log log(LogOptions{.terminal_level = LogLevel::warn});
-  const OpenRun run = open_run(options.run, options.overrides, log);
+  const OpenRun run = open_run(options.run, options.overrides, s3_options_from_environment(), log);
   if (!run.tokenizer) fail_user("{} has no tokenizer: give --set data.tokenizer=tokenizer.json", options.run);
   const Tokenizer& tokenizer = *run.tokenizer;
   const std::vector<uint32_t> prompt = prompt_tokens(tokenizer, options.prompt);

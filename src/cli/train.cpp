@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/launcher.h"
 #include "cli/overrides.h"
+#include "cli/store_environment.h"
 
 namespace trireme::cli {
 namespace {
@@ -37,7 +38,8 @@ void add_train(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--resume", options->resume,
-          "auto, never, or the folder of a run or checkpoint to start from, where this run has no later one")
+          "auto, never, or what to start from where this run has no later checkpoint: the folder of a run or "
+          "checkpoint, or s3://bucket/prefix")
       ->capture_default_str();
   add_ranks(*command, options->ranks);
   command->footer("Example: trireme train configs/tiny.toml --set optimizer.lr=3e-4 --set run.name=hot");
@@ -45,11 +47,12 @@ void add_train(CLI::App& app, Action& action) {
     action = [options] {
       const ProcessPlace place = process_place();
       const ResumeChoice resume = resume_choice(options->resume);
+      const S3Options s3 = s3_options_from_environment();
       const auto load = [options] {
         return load_config(options->config, options->overrides, options->ranks);
       };
-      if (place.processes == 1) return train(load(), resume);
-      return train_on_processes(load, resume, place);
+      if (place.processes == 1) return train(load(), resume, s3);
+      return train_on_processes(load, resume, s3, place);
     };
   });
 }

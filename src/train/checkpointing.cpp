@@ -9,8 +9,14 @@
 namespace trireme {
 namespace {
 
-SaveOptions save_options(const CheckpointSpec& spec) {
-  return {.keep = {.newest = spec.keep, .every_steps = spec.keep_every_steps}};
+Retention retention_of(const CheckpointSpec& spec) {
+  return {.newest = spec.keep, .every_steps = spec.keep_every_steps};
+}
+
+// What is being copied must not go meanwhile.
+std::vector<std::string> being_mirrored(const RunSetup& run) {
+  const std::string name = run.mirror ? run.mirror->copying() : "";
+  return name.empty() ? std::vector<std::string>() : std::vector{name};
 }
 
 }  // namespace
@@ -19,7 +25,8 @@ Checkpointing::Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, con
     : run_(run),
       link_(link),
       files_(files),
-      saver_(link, mine.engine, *run.checkpoints, save_options(run.spec.checkpoint)) {}
+      saver_(link, mine.engine, *run.checkpoints, retention_of(run.spec.checkpoint),
+             [&run] { return being_mirrored(run); }) {}
 
 void Checkpointing::save(const CheckpointMeta& meta) { start(meta, Saver::Behind::yes); }
 
@@ -66,6 +73,7 @@ void Checkpointing::say(const SaveNews& news) {
   log.info("saved {} ({:.1f} MB, {:.2f} s)", news.report.location,
            static_cast<double>(news.report.bytes) / 1e6, news.write_s);
   if (news.report.removal_error) log.warn("{}", *news.report.removal_error);
+  if (run_.mirror) run_.mirror->submit(news.report.name);
 }
 
 CheckpointCosts Checkpointing::take_costs() { return std::exchange(costs_, {}); }

@@ -8,8 +8,9 @@
 
 namespace trireme {
 
-RunEvaluation evaluate_run(const std::string& path, const std::vector<std::string>& overrides, Log& log) {
-  const OpenRun run = open_run(path, overrides, log);
+RunEvaluation evaluate_run(const std::string& path, const std::vector<std::string>& overrides,
+                           const S3Options& s3, Log& log) {
+  const OpenRun run = open_run(path, overrides, s3, log);
   const Tokenizer* tokenizer = run.tokenizer ? &*run.tokenizer : nullptr;
   const EvalSet set(run.spec, tokenizer != nullptr ? end_of_text(*tokenizer) : std::nullopt, tokenizer);
   const int threads = thread_count(run.spec);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "io/store/s3_options.h"
 #include "obs/log.h"
 #include "train/evaluate.h"
 
@@ -15,6 +16,7 @@ struct RunEvaluation {
 };
 
 // `path` and `overrides` as open_run has them.
-RunEvaluation evaluate_run(const std::string& path, const std::vector<std::string>& overrides, Log& log);
+RunEvaluation evaluate_run(const std::string& path, const std::vector<std::string>& overrides,
+                           const S3Options& s3, Log& log);
 
 }  // namespace trireme

@@ -22,7 +22,8 @@ std::optional<Tokenizer> run_tokenizer(const RunSpec& spec, const std::string& r
 
 }  // namespace
 
-OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, Log& log) {
+OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, const S3Options& s3,
+                 Log& log) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
@@ -30,11 +31,11 @@ OpenRun open_run(const std::string& path, const std::vector<std::string>& overri
     const std::string run = run_folder(spec).path;
     if (!fs::is_directory(run, error))
       fail_user("{} names the run {}, which is not there: train it first", path, run);
-    OpenCheckpoint checkpoint = open_checkpoint(run, thread_count(spec), log);
+    OpenCheckpoint checkpoint = open_checkpoint(run, s3, thread_count(spec), log);
     check_same_run(spec, checkpoint.reader.meta(), log);
     return {spec, std::move(checkpoint), run_tokenizer(spec, run)};
   }
-  OpenCheckpoint checkpoint = open_checkpoint(path, 1, log);
+  OpenCheckpoint checkpoint = open_checkpoint(path, s3, 1, log);
   const RunSpec spec =
       parse_config(checkpoint.reader.meta().config_toml, checkpoint.reader.location(), overrides);
   check_same_run(spec, checkpoint.reader.meta(), log);

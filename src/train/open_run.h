@@ -19,6 +19,7 @@ struct OpenRun {
 
 // `path`: a run's folder, one of its checkpoints, or a config file, which names its run. `overrides` change
 // the config; the model stays the checkpoint's. UserError when there is no checkpoint.
-OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, Log& log);
+OpenRun open_run(const std::string& path, const std::vector<std::string>& overrides, const S3Options& s3,
+                 Log& log);
 
 }  // namespace trireme

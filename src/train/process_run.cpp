@@ -45,7 +45,8 @@ Ending attempt(const std::function<void()>& work) {
 
 class ProcessRun {
  public:
-  ProcessRun(const std::function<RunSpec()>& load, const ProcessPlace& place) : place_(place) {
+  ProcessRun(const std::function<RunSpec()>& load, const S3Options& s3, const ProcessPlace& place)
+      : place_(place), s3_(s3) {
     loading_ = attempt([&] {
       spec_.emplace(load());
       here_.count = ranks_per_process(*spec_, place.processes);
@@ -98,12 +99,12 @@ class ProcessRun {
   int set_up(const ResumeChoice& resume) {
     const bool first = place_.process == 0;
     Ending mine;
-    if (first) mine = attempt([&] { setup_.emplace(*spec_, resume, here_); });
+    if (first) mine = attempt([&] { setup_.emplace(*spec_, resume, s3_, here_); });
     if (const int exit_code = agree(mine, "the start of rank 0"); exit_code != kDone) return exit_code;
     const bool resumes = first && setup_->checkpoint;
     const std::string from = world_->from_first(resumes ? setup_->checkpoint->reader.location() : "",
                                                 "the choice of a checkpoint");
-    if (!first) mine = attempt([&] { setup_.emplace(*spec_, from, here_); });
+    if (!first) mine = attempt([&] { setup_.emplace(*spec_, from, s3_, here_); });
     return agree(mine, "the start of all ranks");
   }
 
@@ -130,6 +131,7 @@ class ProcessRun {
 
   const StopSignals signals_;  // first: threads of MPI inherit what it blocks
   ProcessPlace place_;
+  S3Options s3_;
   Ending loading_;
   std::optional<RunSpec> spec_;
   RanksHere here_;
@@ -139,9 +141,9 @@ class ProcessRun {
 
 }  // namespace
 
-int train_on_processes(const std::function<RunSpec()>& load, const ResumeChoice& resume,
+int train_on_processes(const std::function<RunSpec()>& load, const ResumeChoice& resume, const S3Options& s3,
                        const ProcessPlace& place) {
-  return ProcessRun(load, place).run(resume);
+  return ProcessRun(load, s3, place).run(resume);
 }
 
 }  // namespace trireme

@@ -16,7 +16,7 @@ struct ProcessPlace {
 // As train(), on the ranks of all processes together; `load` makes the config. A mistake, whoever finds it,
 // ends all of them with one message and one exit code, which is returned. When one fails later, this does not
 // return: every process ends within run.timeout_s.
-int train_on_processes(const std::function<RunSpec()>& load, const ResumeChoice& resume,
+int train_on_processes(const std::function<RunSpec()>& load, const ResumeChoice& resume, const S3Options& s3,
                        const ProcessPlace& place);
 
 }  // namespace trireme

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "io/checkpoint/names.h"
 #include "io/store/directory_store.h"
+#include "io/store/open_store.h"
+#include "io/store/s3_store.h"
 
 namespace trireme {
 namespace {
@@ -16,20 +18,33 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-std::vector<CheckpointName> committed(const std::string& folder) {
-  if (!is_folder(folder)) return {};
-  std::vector<CheckpointName> found = list_checkpoints(*open_directory_store(folder));
+std::vector<CheckpointName> committed(const ByteStore& store) {
+  std::vector<CheckpointName> found = list_checkpoints(store);
   std::erase_if(found, [](const CheckpointName& checkpoint) { return !checkpoint.committed; });
   return found;
 }
 
-std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log, const Search& search) {
-  if (!is_folder(folder)) return std::nullopt;
-  std::unique_ptr<ByteStore> store = open_directory_store(folder);
+std::vector<CheckpointName> committed(const std::string& folder) {
+  return is_folder(folder) ? committed(*open_directory_store(folder)) : std::vector<CheckpointName>();
+}
+
+std::optional<OpenCheckpoint> newest(std::unique_ptr<ByteStore> store, int threads, Log& log,
+                                     const Search& search) {
   auto found = newest_good(
       *store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); }, search);
   if (!found) return std::nullopt;
   return OpenCheckpoint{std::move(store), std::move(*found)};
+}
+
+std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log& log, const Search& search) {
+  if (!is_folder(folder)) return std::nullopt;
+  return newest(open_directory_store(folder), threads, log, search);
+}
+
+OpenCheckpoint open_one(std::unique_ptr<ByteStore> store, const std::string& name, int threads, Trust trust) {
+  const FileCheck files = trust == Trust::headers ? FileCheck::when_used : FileCheck::at_once;
+  CheckpointReader reader(*store, name, {.threads = threads, .files = files});
+  return {std::move(store), std::move(reader)};
 }
 
 std::filesystem::path without_last_slash(const std::string& path) {
@@ -37,11 +52,34 @@ std::filesystem::path without_last_slash(const std::string& path) {
   return given.filename().empty() ? given.parent_path() : given;
 }
 
-[[noreturn]] void fail_all_damaged(const std::string& folder) {
+[[noreturn]] void fail_all_damaged(const ByteStore& store) {
   fail_env(
       "none of the {} checkpoints of {} can be read: bring back a good one, or choose another run.name "
       "to start anew",
-      committed(folder).size(), folder);
+      committed(store).size(), store.locate(""));
+}
+
+// The last name of s3://bucket/a/b, and the place that it is in.
+struct S3Name {
+  S3Place in;
+  std::string name;
+};
+S3Name last_name_of(const std::string& url) {
+  S3Place place = parse_s3_url(url);
+  const size_t slash = place.prefix.find_last_of('/');
+  const size_t last = slash == std::string::npos ? 0 : slash + 1;
+  const std::string name = place.prefix.substr(last);
+  place.prefix.resize(last == 0 ? 0 : slash);
+  return {std::move(place), name};
+}
+
+OpenCheckpoint open_in_s3(const std::string& url, const S3Options& s3, int threads, Log& log, Trust trust) {
+  const S3Name last = last_name_of(url);
+  if (step_of_name(last.name)) return open_one(open_s3_store(last.in, s3), last.name, threads, trust);
+  auto found = newest(open_s3_store(parse_s3_url(url), s3), threads, log, {.trust = trust});
+  if (!found)
+    fail_user("{} has no checkpoint that can be read: look at it with trireme ckpt ls {}", url, url);
+  return std::move(*found);
 }
 
 // A run may be called step-00000001 as well.
@@ -53,9 +91,14 @@ bool is_checkpoint(const std::filesystem::path& folder) {
 
 }  // namespace
 
-bool names_one_checkpoint(const std::string& path) { return is_checkpoint(without_last_slash(path)); }
+bool names_one_checkpoint(const std::string& path) {
+  if (is_s3_url(path)) return step_of_name(last_name_of(path).name).has_value();
+  return is_checkpoint(without_last_slash(path));
+}
 
-OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log, Trust trust) {
+OpenCheckpoint open_checkpoint(const std::string& path, const S3Options& s3, int threads, Log& log,
+                               Trust trust) {
+  if (is_s3_url(path)) return open_in_s3(path, s3, threads, log, trust);
   const std::filesystem::path given = without_last_slash(path);
   if (!is_folder(given))
     fail_user(
@@ -64,10 +107,7 @@ OpenCheckpoint open_checkpoint(const std::string& path, int threads, Log& log, T
         path);
   if (is_checkpoint(given)) {
     const std::string folder = given.has_parent_path() ? given.parent_path().string() : ".";
-    std::unique_ptr<ByteStore> store = open_directory_store(folder);
-    const FileCheck files = trust == Trust::headers ? FileCheck::when_used : FileCheck::at_once;
-    CheckpointReader reader(*store, given.filename().string(), {.threads = threads, .files = files});
-    return {std::move(store), std::move(reader)};
+    return open_one(open_directory_store(folder), given.filename().string(), threads, trust);
   }
   const std::string folder = (given / "checkpoints").string();
   auto found = newest(is_folder(folder) ? folder : given.string(), threads, log, {.trust = trust});
@@ -80,7 +120,8 @@ std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const Resu
   CHECK(choice.kind != ResumeChoice::Kind::from, "{} is not the run's own", choice.path);
   if (choice.kind == ResumeChoice::Kind::automatic) {
     auto found = newest(folder.checkpoints(), threads, log, {.trust = trust});
-    if (!found && !committed(folder.checkpoints()).empty()) fail_all_damaged(folder.checkpoints());
+    if (!found && !committed(folder.checkpoints()).empty())
+      fail_all_damaged(*open_directory_store(folder.checkpoints()));
     return found;
   }
   if (is_folder(folder.checkpoints()) &&
@@ -89,12 +130,27 @@ std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const Resu
   return std::nullopt;
 }
 
-OpenCheckpoint older_checkpoint(const OpenCheckpoint& damaged, int threads, Log& log) {
-  const std::string folder = std::filesystem::path(damaged.reader.location()).parent_path().string();
+std::optional<OpenCheckpoint> mirrored_checkpoint(const std::string& mirror, const S3Options& s3,
+                                                  const ResumeChoice& choice, int threads, Log& log) {
+  std::unique_ptr<ByteStore> store = open_store(mirror, s3);
+  const size_t whole = committed(*store).size();
+  if (choice.kind == ResumeChoice::Kind::never && whole > 0)
+    fail_user(
+        "--resume never, but checkpoint.mirror = {} has checkpoints: choose another place or remove them",
+        mirror);
+  if (whole == 0) return std::nullopt;
+  auto found = newest_good(*store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); },
+                           {.trust = Trust::headers});
+  if (!found) fail_all_damaged(*store);
+  return OpenCheckpoint{std::move(store), std::move(*found)};
+}
+
+OpenCheckpoint older_checkpoint(OpenCheckpoint damaged, int threads, Log& log) {
   auto found =
-      newest(folder, threads, log, {.trust = Trust::headers, .before_step = damaged.reader.meta().step});
-  if (!found) fail_all_damaged(folder);
-  return std::move(*found);
+      newest_good(*damaged.store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); },
+                  {.trust = Trust::headers, .before_step = damaged.reader.meta().step});
+  if (!found) fail_all_damaged(*damaged.store);
+  return {std::move(damaged.store), std::move(*found)};
 }
 
 void check_nothing_superseded(const RunFolder& folder, const OpenCheckpoint& start) {

@@ -11,6 +11,7 @@
 #include "obs/append_file.h"
 #include "train/data_options.h"
 #include "train/flops.h"
+#include "train/mirroring.h"
 
 namespace trireme {
 namespace {
@@ -36,8 +37,10 @@ std::string parameter_names(const Model& model, Decayed decayed) {
 
 }  // namespace
 
-RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const LogOptions& log_options)
+RunSetup::RunSetup(const RunSpec& run_spec, const S3Options& s3_options, const RanksHere& ranks_here,
+                   const LogOptions& log_options)
     : spec(run_spec),
+      s3(s3_options),
       here(ranks_here),
       folder(run_folder(spec)),
       threads(thread_count(spec)),
@@ -52,17 +55,20 @@ RunSetup::RunSetup(const RunSpec& run_spec, const RanksHere& ranks_here, const L
   compile_program();
 }
 
-RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const RanksHere& ranks_here)
-    : RunSetup(run_spec, ranks_here, LogOptions{}) {
+RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const S3Options& s3_options,
+                   const RanksHere& ranks_here)
+    : RunSetup(run_spec, s3_options, ranks_here, LogOptions{}) {
   enter_folder(resume);
   peak = peak_flops(spec, threads);
   if (checkpoint) start = checkpoint->reader.meta();
+  open_mirror();
   open_initial_weights();
   replace_file(folder.config(), [&](AppendFile& file) { file.append(to_toml(spec)); });
   if (tokenizer) save_tokenizer(*tokenizer, folder.tokenizer());
   describe();
   if (!is_done()) return;
   clear_leftovers();
+  finish_mirror(*this, kMirrorAtEnd_s);
   log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on", folder.path,
            start.step, spec.run.steps);
 }
@@ -76,10 +82,19 @@ void RunSetup::clear_leftovers() {
   }
 }
 
-RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const RanksHere& ranks_here)
-    : RunSetup(run_spec, ranks_here, LogOptions{.terminal = nullptr}) {
+RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const S3Options& s3_options,
+                   const RanksHere& ranks_here)
+    : RunSetup(run_spec, s3_options, ranks_here, LogOptions{.terminal = nullptr}) {
   if (!from.empty()) take(from);
   open_initial_weights();
+}
+
+// The last process may have ended before all was copied.
+void RunSetup::open_mirror() {
+  if (!spec.checkpoint.mirror) return;
+  mirror.emplace(MirrorOptions{.source = folder.checkpoints(), .target = *spec.checkpoint.mirror, .s3 = s3});
+  for (const CheckpointName& own : list_checkpoints(*checkpoints))
+    if (own.committed) mirror->submit(own.name);
 }
 
 // A run that goes on has its own weights.
@@ -90,14 +105,14 @@ void RunSetup::open_initial_weights() {
 }
 
 void RunSetup::take(const std::string& location) {
-  checkpoint = open_checkpoint(location, reader_threads(), log, Trust::headers);
+  checkpoint = open_checkpoint(location, s3, reader_threads(), log, Trust::headers);
   start = checkpoint->reader.meta();
 }
 
 void RunSetup::take_older(const std::string& why) {
   if (only_this_checkpoint_) fail_env("{}", why);
   log.warn("{}", why);
-  checkpoint = older_checkpoint(*checkpoint, reader_threads(), log);
+  checkpoint = older_checkpoint(std::move(*checkpoint), reader_threads(), log);
   check_same_run(spec, checkpoint->reader.meta(), log);
   start = checkpoint->reader.meta();
 }
@@ -145,7 +160,7 @@ void RunSetup::check_memory() const {
 void RunSetup::enter_folder(const ResumeChoice& resume) {
   const bool from = resume.kind == ResumeChoice::Kind::from;
   only_this_checkpoint_ = from && names_one_checkpoint(resume.path);
-  if (from) checkpoint = open_checkpoint(resume.path, reader_threads(), log, Trust::headers);
+  if (from) checkpoint = open_checkpoint(resume.path, s3, reader_threads(), log, Trust::headers);
   if (from) check_same_run(spec, checkpoint->reader.meta(), log);
   lock.emplace(folder);
   log = Log(LogOptions{.file = folder.log()});
@@ -157,6 +172,8 @@ void RunSetup::enter_folder(const ResumeChoice& resume) {
   // Nobody would read the one of a run that is done.
   if (checkpoint && checkpoint->reader.meta().step >= spec.run.steps)
     checkpoint = own_checkpoint(folder, resume, threads, log, Trust::every_byte);
+  if (!checkpoint && spec.checkpoint.mirror)
+    checkpoint = mirrored_checkpoint(*spec.checkpoint.mirror, s3, resume, reader_threads(), log);
   if (checkpoint) check_same_run(spec, checkpoint->reader.meta(), log);
 }
 

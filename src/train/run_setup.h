@@ -8,6 +8,7 @@
 
 #include "compile/compile.h"
 #include "exchange/initial_weights.h"
+#include "io/checkpoint/mirror.h"
 #include "io/data/dataset.h"
 #include "io/tokenizer/tokenizer.h"
 #include "obs/log.h"
@@ -29,12 +30,13 @@ struct RunSetup {
   // For the process of rank 0. Opens the data, compiles, and only then makes and locks the run's folder: a
   // mistake that shows before leaves nothing behind. Then writes config.toml and says in the log what will
   // run.
-  RunSetup(const RunSpec& spec, const ResumeChoice& resume, const RanksHere& here);
+  RunSetup(const RunSpec& spec, const ResumeChoice& resume, const S3Options& s3, const RanksHere& here);
   // For another process of the run: goes on from the checkpoint that rank 0 has chosen ("": from the
   // beginning), writes nothing and says nothing.
-  RunSetup(const RunSpec& spec, const std::string& checkpoint, const RanksHere& here);
+  RunSetup(const RunSpec& spec, const std::string& checkpoint, const S3Options& s3, const RanksHere& here);
 
   const RunSpec& spec;
+  S3Options s3;  // of stores that the config or --resume names
   RanksHere here;
   RunFolder folder;
   int threads;  // of all ranks of this process together
@@ -47,6 +49,7 @@ struct RunSetup {
   Compiled compiled;        // the program of the first rank here
   int64_t arena_bytes = 0;  // of all ranks here
   std::unique_ptr<ByteStore> checkpoints;
+  std::optional<Mirror> mirror;              // of checkpoint.mirror, in the process of rank 0
   std::optional<PreemptionNotice> notice;    // this process's look at its machine's
   StepTraces traces;                         // of the ranks here
   std::optional<OpenCheckpoint> checkpoint;  // where the weights come from; none: they are drawn
@@ -68,9 +71,10 @@ struct RunSetup {
   bool is_done() const { return start.step >= spec.run.steps; }
 
  private:
-  RunSetup(const RunSpec& spec, const RanksHere& here, const LogOptions& log_options);
+  RunSetup(const RunSpec& spec, const S3Options& s3, const RanksHere& here, const LogOptions& log_options);
   void open_data();
   void clear_leftovers();
+  void open_mirror();
   void compile_program();
   void check_memory() const;
   void enter_folder(const ResumeChoice& resume);

@@ -16,10 +16,11 @@ constexpr std::string_view kSaving = "saving a checkpoint";
 
 }  // namespace
 
-Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, const SaveOptions& options)
+Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, const Retention& keep, Pins pins)
     : engine_(engine),
       store_(store),
-      options_(options),
+      keep_(keep),
+      pins_(std::move(pins)),
       leads_(link.leads()),
       rank_(link.rank()),
       threads_(link.threads()),
@@ -71,7 +72,10 @@ SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>&
     const std::vector<CheckpointIndex> files = indexes_of_all(mine);
     news.failure = together(
         ranks_.get(),
-        leads_ ? [&] { news.report = commit_save(store_, meta, files, options_); } : std::function<void()>(),
+        leads_ ? [&] {
+          const SaveOptions options{.keep = keep_, .pinned = pins_ ? pins_() : std::vector<std::string>()};
+          news.report = commit_save(store_, meta, files, options);
+        } : std::function<void()>(),
         kSaving);
   }
   if (!news.failure.empty()) {

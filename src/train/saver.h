@@ -3,6 +3,7 @@
 // copy. At most one save is under way.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +27,12 @@ struct SaveNews {
 
 class Saver {
  public:
+  // Checkpoints that stay in any case, asked for by the leader before each removal; on a thread of its own.
+  using Pins = std::function<std::vector<std::string>()>;
+
   // Every rank makes one. `store` is used by all ranks of the process, and outlives the saver, as the engine
   // does. Where the device computes nothing there is nothing to save, and save() does nothing.
-  Saver(RankLink& link, const Engine& engine, ByteStore& store, const SaveOptions& options);
+  Saver(RankLink& link, const Engine& engine, ByteStore& store, const Retention& keep, Pins pins = {});
 
   // Whether steps may go on behind a save.
   enum class Behind : uint8_t { yes, no };
@@ -54,7 +58,8 @@ class Saver {
 
   const Engine& engine_;
   ByteStore& store_;
-  SaveOptions options_;
+  Retention keep_;
+  Pins pins_;
   bool leads_;
   int rank_, threads_;
   std::unique_ptr<Communicator> ranks_;  // null with one rank

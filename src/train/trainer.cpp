@@ -16,11 +16,13 @@
 #include "train/expert_load.h"
 #include "train/lr.h"
 #include "train/machine.h"
+#include "train/mirroring.h"
 #include "train/optimizer_step.h"
 #include "train/rank_setup.h"
 #include "train/recorder.h"
 #include "train/sample_log.h"
 #include "train/save_cadence.h"
+#include "train/together.h"
 
 namespace trireme {
 namespace {
@@ -92,6 +94,7 @@ class Trainer {
       clock_->look(state_.step, process_age_s(), saving ? SaveInFlight::yes : SaveInFlight::no, sight);
     }
     warn_of_notice();
+    if (link_.leads()) say_mirrored(setup_, [&] { recorder_->finish(); });
     std::array<double, 2> seen{to_sum(sight), checkpointing_->has_news() ? 1.0 : 0.0};
     link_.sum(seen, "the end of a step");
     return {decide(state_.step, cadence_, facts_of(seen[0])), seen[1] == setup_.mesh.ranks()};
@@ -117,6 +120,10 @@ class Trainer {
 
   int end(RunEnd why) {
     checkpointing_->save_last(checkpoint_meta());
+    const auto finish_copies = [&] {
+      if (link_.leads()) finish_mirror(setup_, why == RunEnd::done ? kMirrorAtEnd_s : kMirrorAtStop_s);
+    };
+    (void)together(link_.control(), finish_copies, "the mirror");
     return why == RunEnd::done ? finish() : stopped(why);
   }
 
@@ -281,9 +288,9 @@ int train_rank(RunSetup& setup, RankLink& link, const StopSignals& signals) {
   return link.guarded([&] { return trainer.run(); });
 }
 
-int train(const RunSpec& spec, const ResumeChoice& resume) {
+int train(const RunSpec& spec, const ResumeChoice& resume, const S3Options& s3) {
   const StopSignals signals;
-  RunSetup setup(spec, resume, {0, static_cast<int>(all_ranks(spec))});
+  RunSetup setup(spec, resume, s3, {0, static_cast<int>(all_ranks(spec))});
   if (setup.is_done()) return kDone;
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
   return run_ranks(team, [&](RankLink& link) { return train_rank(setup, link, signals); });

@@ -48,14 +48,14 @@ class HookedStore final : public ByteStore {
 
 // Runs body(link, engine, saver) on every rank of a layout, with drawn weights.
 template <class Body>
-void on_ranks(const Layout& layout, ByteStore& store, const SaveOptions& options, const Body& body) {
+void on_ranks(const Layout& layout, ByteStore& store, const Retention& keep, const Body& body) {
   const RunSpec spec = spec_of(gpt2_form(), layout);
   run_ranks({.mesh = mesh_of(spec), .timeout_s = 1, .threads = 1}, [&](RankLink& link) {
     const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = 1});
     const auto device = make_cpu_device({.threads = 1});
     Engine engine(compiled.program, *device, link.connect(compiled.program));
     initialize_weights(engine, compiled.model, 3, 1);
-    Saver saver(link, engine, store, options);
+    Saver saver(link, engine, store, keep);
     return link.guarded([&] {
       body(link, engine, saver);
       return 0;
@@ -134,7 +134,7 @@ TEST(Saver, WhatFailsOnOneRankFailsOnAll) {
     HookedStore store(folder.path(), [&](const std::string& path) {
       if (full && path.ends_with(file)) fail_env("cannot write {}: No space left on device", path);
     });
-    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = {.newest = 1}},
+    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.newest = 1},
              [&](RankLink& link, Engine&, Saver& saver) {
                saver.save({.step = 1}, Saver::Behind::yes);
                EXPECT_THAT(saver.take_news(), SizeIs(1));

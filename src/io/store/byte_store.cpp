@@ -1,9 +1,15 @@
 // What holds for every store.
 #include "io/store/byte_store.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace trireme {
+
+bool is_marker_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
 
 std::string read_text(const ByteStore& store, const std::string& path, int64_t limit_bytes) {
   const auto source = store.open(path);

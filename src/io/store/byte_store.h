@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trireme {
@@ -31,11 +32,13 @@ class ByteSource {
   virtual void read(int64_t offset, std::span<std::byte> into) const = 0;
 };
 
-// The object that makes a folder count: written last.
+// The object that makes a folder count: written last, removed first. Its name is in capitals, as no other
+// object's is.
 struct Marker {
   std::string name;
   std::string content;
 };
+bool is_marker_name(std::string_view name);
 
 class ByteStore {
  public:
