@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "comm/mpi/mpi_world.h"
+#include "train/mirroring.h"
 #include "train/trainer.h"
 
 namespace trireme {
@@ -79,7 +80,11 @@ class ProcessRun {
     int exit_code = agree(loading_, "loading the config");
     if (exit_code == kDone) exit_code = agree(attempt([&] { check_place(); }), "finding each other");
     if (exit_code == kDone) exit_code = set_up(resume);
-    if (exit_code != kDone || setup_->is_done()) return exit_code;
+    if (exit_code != kDone) return exit_code;
+    if (setup_->is_done()) {
+      finish_mirror(*setup_, MirrorPatience::done, signals_);
+      return kDone;
+    }
     const TeamOptions team{
         .mesh = setup_->mesh, .timeout_s = spec_->run.timeout_s, .threads = setup_->threads};
     return run_ranks(team, *world_, here_,

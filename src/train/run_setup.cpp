@@ -11,7 +11,6 @@
 #include "obs/append_file.h"
 #include "train/data_options.h"
 #include "train/flops.h"
-#include "train/mirroring.h"
 
 namespace trireme {
 namespace {
@@ -68,7 +67,6 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const S3
   describe();
   if (!is_done()) return;
   clear_leftovers();
-  finish_mirror(*this, kMirrorAtEnd_s);
   log.info("{} is already at step {} of {}: nothing to do; raise run.steps to train on", folder.path,
            start.step, spec.run.steps);
 }

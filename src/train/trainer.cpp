@@ -121,7 +121,9 @@ class Trainer {
   int end(RunEnd why) {
     checkpointing_->save_last(checkpoint_meta());
     const auto finish_copies = [&] {
-      if (link_.leads()) finish_mirror(setup_, why == RunEnd::done ? kMirrorAtEnd_s : kMirrorAtStop_s);
+      const bool done = why == RunEnd::done;
+      if (link_.leads())
+        finish_mirror(setup_, done ? MirrorPatience::done : MirrorPatience::stopped, signals_);
     };
     (void)together(link_.control(), finish_copies, "the mirror");
     return why == RunEnd::done ? finish() : stopped(why);
@@ -291,7 +293,10 @@ int train_rank(RunSetup& setup, RankLink& link, const StopSignals& signals) {
 int train(const RunSpec& spec, const ResumeChoice& resume, const S3Options& s3) {
   const StopSignals signals;
   RunSetup setup(spec, resume, s3, {0, static_cast<int>(all_ranks(spec))});
-  if (setup.is_done()) return kDone;
+  if (setup.is_done()) {
+    finish_mirror(setup, MirrorPatience::done, signals);
+    return kDone;
+  }
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};
   return run_ranks(team, [&](RankLink& link) { return train_rank(setup, link, signals); });
 }

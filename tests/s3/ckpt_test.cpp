@@ -129,13 +129,13 @@ TEST_F(CkptS3, MistakesSayWhatToDo) {
 
 // Killed at moments spread over a whole copy: what is committed is whole, and the next push completes it.
 TEST_F(CkptS3, KilledAtAnyMoment) {
-  save(9, 300'000);
+  save(9, 225'000);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run({"ckpt", "push", "run", S3Server::fresh_place()}).exit_code, 0);
   const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
   const RandomStream random(5, "kill");
   int unfinished = 0;
-  for (uint64_t round = 0; round < 12; ++round) {
+  for (uint64_t round = 0; round < 8; ++round) {
     place_ = S3Server::fresh_place();
     const auto store = open_store(place_, S3Server::shared().options());
     {
@@ -151,7 +151,7 @@ TEST_F(CkptS3, KilledAtAnyMoment) {
     ASSERT_EQ(run({"ckpt", "push", "run", place_}).exit_code, 0) << round;
     ASSERT_TRUE(verify_checkpoint(*store, "step-00000009").faults.empty()) << round;
   }
-  EXPECT_GT(unfinished, 3);
+  EXPECT_GT(unfinished, 1);
 }
 
 }  // namespace

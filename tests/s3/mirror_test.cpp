@@ -33,7 +33,7 @@ using testing_checkpoint::difference;
 using testing_checkpoint::SmallState;
 namespace fs = std::filesystem;
 
-constexpr size_t kWidth = 300'000;  // about 7 MB, two parts
+constexpr size_t kWidth = 225'000;  // 5.4 MB, two parts
 
 std::string read_all(const MirrorNews& news) { return news.text; }
 
@@ -207,7 +207,7 @@ TEST_F(S3Mirror, WorksBehindARun) {
   EXPECT_TRUE(mirror.finish(60));
   EXPECT_THAT(
       texts(mirror.take_news()),
-      testing::ElementsAre(AllOf(HasSubstr("mirrored step-00000001 to " + place_ + "/step-00000001: 7201."),
+      testing::ElementsAre(AllOf(HasSubstr("mirrored step-00000001 to " + place_ + "/step-00000001: 5401."),
                                  HasSubstr("MB/s read back")),
                            HasSubstr("mirrored step-00000002"),
                            HasSubstr("step-00000099 was removed before it could be mirrored")));

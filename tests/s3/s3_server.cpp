@@ -111,7 +111,9 @@ void S3Server::start() {
                                         "-volume.max=8"};
   for (size_t i = 0; i < names.size(); ++i)
     arguments.push_back("-" + names[i] + "=" + std::to_string(ports[i]));
-  filer_grpc_port_ = ports[5];
+  const char* parts[] = {"master", "volume", "filer", "s3"};
+  for (size_t i = 0; i < 4; ++i)
+    sockets_.push_back(fmt::format("/tmp/seaweedfs-{}-grpc-{}.sock", parts[i], ports[2 * i + 1]));
   port_ = ports[6];
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -157,7 +159,7 @@ S3Server::~S3Server() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  unlink(("/tmp/seaweedfs-filer-grpc-" + std::to_string(filer_grpc_port_) + ".sock").c_str());
+  for (const std::string& socket : sockets_) unlink(socket.c_str());
 }
 
 }  // namespace trireme::test

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "io/store/s3_options.h"
 #include "scratch_folder.h"
@@ -31,7 +32,8 @@ class S3Server {
   void wait_until_it_works();
 
   ScratchFolder folder_;
-  int port_ = 0, filer_grpc_port_ = 0;
+  int port_ = 0;
+  std::vector<std::string> sockets_;  // that the server makes outside its folder
   pid_t pid_ = -1;
 };
 

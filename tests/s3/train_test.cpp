@@ -70,8 +70,9 @@ TEST_F(TrainS3, GoesOnFromItsMirrorOnAnotherMachine) {
 TEST_F(TrainS3, AMirrorThatCannotBeReachedEndsNoRun) {
   ASSERT_EQ(train({{"run.steps", "4"}}).exit_code, 0);
   environment_.set("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
-  settings_["run.steps"] = "8";
-  Process process(TinyRun::train_arguments(settings_), tiny_.path());
+  Settings settings = settings_;
+  settings["run.steps"] = "8";
+  Process process(TinyRun::train_arguments(settings), tiny_.path());
   while (process.running() && tiny_.metric("tiny", "loss").size() < 8) usleep(10'000);
   process.send(SIGTERM);  // it need not wait to the end of all tries
   (void)process.wait();
@@ -83,7 +84,7 @@ TEST_F(TrainS3, AMirrorThatCannotBeReachedEndsNoRun) {
   std::vector<int64_t> steps;
   for (const CheckpointName& name : mirrored()) steps.push_back(name.step);
   EXPECT_EQ(steps, (std::vector<int64_t>{4, 8, 12}));
-  EXPECT_EQ(tiny_.fingerprint("tiny"), tiny_.fingerprint("whole"));
+  EXPECT_EQ(tiny_.metric("tiny", "loss"), tiny_.metric("whole", "loss"));
 }
 
 TEST_F(TrainS3, MistakesAreSaidAtTheStart) {

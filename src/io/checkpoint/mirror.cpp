@@ -37,6 +37,15 @@ void Mirror::submit(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (std::find(waiting_.begin(), waiting_.end(), name) == waiting_.end()) waiting_.push_back(name);
   std::erase(failed_, name);
+  take_up_failed();
+}
+
+void Mirror::try_again() {
+  const std::lock_guard lock(mutex_);
+  take_up_failed();
+}
+
+void Mirror::take_up_failed() {
   waiting_.insert(waiting_.end(), failed_.begin(), failed_.end());
   failed_.clear();
   changed_.notify_all();
@@ -52,12 +61,16 @@ std::string Mirror::copying() const {
   return copying_;
 }
 
+bool Mirror::wait(double at_most_s) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(at_most_s),
+                           [&] { return waiting_.empty() && copying_.empty(); });
+}
+
 bool Mirror::finish(double at_most_s) {
   {
     std::unique_lock lock(mutex_);
-    waiting_.insert(waiting_.end(), failed_.begin(), failed_.end());
-    failed_.clear();
-    changed_.notify_all();
+    take_up_failed();
     changed_.wait_for(lock, std::chrono::duration<double>(at_most_s),
                       [&] { return waiting_.empty() && copying_.empty(); });
   }

@@ -48,6 +48,10 @@ class Mirror {
   void submit(const std::string& name);
   // What happened since the last call, oldest first.
   std::vector<MirrorNews> take_news();
+  // What failed is waiting again.
+  void try_again();
+  // Waits until there is nothing to copy, at most so long; false: there is.
+  bool wait(double at_most_s);
   // Waits until everything submitted is copied or has failed once more, at most so long; false: not all is
   // there, and the news say what is missing. The mirror is stopped then and takes nothing further.
   bool finish(double at_most_s);
@@ -56,6 +60,7 @@ class Mirror {
   std::string copying() const;
 
  private:
+  void take_up_failed();  // under the mutex
   void work(const std::stop_token& stop);
   void copy(const std::string& name, const std::stop_token& stop);
   bool is_gone(const std::string& name) const;  // from the source
