@@ -88,7 +88,7 @@ class Bench {
         engine_(engine),
         folder_(folder),
         store_(open_directory_store(folder + "/checkpoints")),
-        saver_(link, engine, *store_, {.newest = 1}) {
+        saver_(link, engine, *store_, {.keep = {.newest = 1}}) {
     for (const TensorPart& part : written_parts(engine)) bytes_ += part.bytes.size();
     memory_.resize(bytes_);
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "cli/command.h"
+#include "cli/ckpt_command.h"
 #include "exchange/export_hf.h"
 #include "exchange/export_llmc.h"
 #include "exchange/import_run.h"

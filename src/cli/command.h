@@ -20,7 +20,6 @@ void add_data(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_ckpt(CLI::App& app, Action& action);
-void add_ckpt_exchange(CLI::App& ckpt, Action& action);  // export and import, under ckpt
 void add_compile(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 

@@ -7,6 +7,9 @@
 #include <stdexcept>
 
 namespace trireme {
+
+bool is_expert(ParamRole role) { return role == ParamRole::expert_column || role == ParamRole::expert_row; }
+
 namespace {
 
 // Each part in equal slices.
@@ -29,8 +32,6 @@ DimCut cut_rounded_up(int64_t length, int64_t ranks, int64_t rank) {
   const int64_t own = (length + ranks - 1) / ranks, begin = std::min(length, rank * own);
   return {0, {{begin, std::min(length, begin + own) - begin}}};
 }
-
-bool is_expert(ParamRole role) { return role == ParamRole::expert_column || role == ParamRole::expert_row; }
 
 int64_t tp_ranks(const ParamUse& use, const ParamAxes& axes) {
   return is_expert(use.role) ? axes.etp : axes.tp;
@@ -58,13 +59,6 @@ int64_t length_of(const DimCut& cut) {
   return n;
 }
 
-// The ranges of a dim, the whole of it where it is not cut.
-std::vector<IndexRange> ranges_of(const ParamCut& cut, const Shape& whole, size_t dim) {
-  for (const DimCut& d : cut.dims)
-    if (d.dim == static_cast<int32_t>(dim)) return d.ranges;
-  return {{0, whole[dim]}};
-}
-
 void add_run(std::vector<ElementRun>& runs, const ElementRun& run) {
   if (run.count == 0) return;
   ElementRun* last = runs.empty() ? nullptr : &runs.back();
@@ -86,7 +80,7 @@ void add_runs(std::vector<ElementRun>& runs, const ParamCut& cut, const Shape& w
     cut_below = cut_below || whole[d] != cut.shape[d];
   }
   int64_t own = 0;
-  for (const IndexRange& range : ranges_of(cut, whole, dim)) {
+  for (const IndexRange& range : ranges_of(cut, dim)) {
     if (!cut_below) {
       add_run(runs,
               {at_whole + range.begin * below_whole, at_own + own * below_own, range.count * below_whole});
@@ -105,6 +99,12 @@ std::string_view name_of(ParamRole role) {
   constexpr std::string_view kNames[] = {"whole",         "column",     "row",         "vocabulary",
                                          "expert_column", "expert_row", "router_state"};
   return kNames[static_cast<size_t>(role)];
+}
+
+std::vector<IndexRange> ranges_of(const ParamCut& cut, size_t dim) {
+  for (const DimCut& d : cut.dims)
+    if (d.dim == static_cast<int32_t>(dim)) return d.ranges;
+  return {{0, cut.shape[dim]}};
 }
 
 bool is_cut_on_tp(ParamRole role, const Mesh& mesh) {

@@ -59,6 +59,7 @@ struct ParamCut {
   bool operator==(const ParamCut&) const = default;
 };
 
+bool is_expert(ParamRole role);
 // Whether the ranks of tp have slices of their own.
 bool is_cut_on_tp(ParamRole role, const Mesh& mesh);
 
@@ -66,6 +67,9 @@ Placements placements_of(const ParamUse& use, const ParamAxes& axes);
 
 // Throws std::invalid_argument where a part does not divide.
 ParamCut cut_param(const ParamUse& use, const Shape& whole, const ParamAxes& axes);
+
+// Of the rank's own: the ranges that it has along a dim, the whole of it where that is not cut.
+std::vector<IndexRange> ranges_of(const ParamCut& cut, size_t dim);
 
 // A run of elements that lie side by side in the whole parameter and in the rank's own.
 struct ElementRun {

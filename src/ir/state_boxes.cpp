@@ -9,12 +9,6 @@ namespace {
 // Below it a share would cost more in bookkeeping than its balance is worth: 256 KiB of f32.
 constexpr int64_t kLeastShare = int64_t{1} << 16;
 
-std::vector<IndexRange> ranges_of(const ParamCut& cut, size_t dim) {
-  for (const DimCut& d : cut.dims)
-    if (d.dim == static_cast<int32_t>(dim)) return d.ranges;
-  return {{0, cut.shape[dim]}};
-}
-
 struct OwnBox {
   Shape offset, shape;  // in the whole parameter
   int64_t own = 0;      // first element in the rank's own tensor
@@ -37,7 +31,7 @@ class BoxList {
  private:
   void add(OwnBox box, size_t dim) {
     if (dim == cut_.shape.size()) {
-      if (std::find(box.shape.begin(), box.shape.end(), 0) == box.shape.end()) boxes_.push_back(box);
+      boxes_.push_back(std::move(box));
       return;
     }
     int64_t below = 1;
@@ -69,8 +63,6 @@ const Param& param_of(const Program& program, ParamId id) {
 const ParamGroup& group_of(const Program& program, const Param& param) {
   return program.groups[static_cast<size_t>(param.group.index)];
 }
-
-bool is_expert(ParamRole role) { return role == ParamRole::expert_column || role == ParamRole::expert_row; }
 
 }  // namespace
 

@@ -39,7 +39,7 @@ struct Known {
 
 Domain domain_of(ParamRole role) {
   if (role == ParamRole::router_state) return Domain::whole;
-  return role == ParamRole::expert_column || role == ParamRole::expert_row ? Domain::expert : Domain::dense;
+  return is_expert(role) ? Domain::expert : Domain::dense;
 }
 
 // "layers.3/experts"

@@ -9,30 +9,30 @@
 namespace trireme {
 namespace {
 
-Retention retention_of(const CheckpointSpec& spec) {
-  return {.newest = spec.keep, .every_steps = spec.keep_every_steps};
-}
+constexpr int64_t kNone = -1;
 
-// What is being copied must not go meanwhile.
-std::vector<std::string> being_mirrored(const RunSetup& run) {
-  const std::string name = run.mirror ? run.mirror->copying() : "";
-  return name.empty() ? std::vector<std::string>() : std::vector{name};
+// What is being mirrored must not go meanwhile.
+SaveOptions save_options(const RunSetup& run) {
+  const CheckpointSpec& spec = run.spec.checkpoint;
+  const auto being_mirrored = [&run] {
+    const std::string name = run.mirror ? run.mirror->copying() : "";
+    return name.empty() ? std::vector<std::string>() : std::vector{name};
+  };
+  return {.keep = {.newest = spec.keep, .every_steps = spec.keep_every_steps}, .pinned = being_mirrored};
 }
 
 }  // namespace
 
 Checkpointing::Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, const Files& files)
-    : run_(run),
-      link_(link),
-      files_(files),
-      saver_(link, mine.engine, *run.checkpoints, retention_of(run.spec.checkpoint),
-             [&run] { return being_mirrored(run); }) {}
+    : run_(run), link_(link), files_(files), saver_(link, mine.engine, *run.checkpoints, save_options(run)) {}
 
-void Checkpointing::save(const CheckpointMeta& meta) { start(meta, Saver::Behind::yes); }
+void Checkpointing::save(const CheckpointMeta& meta) {
+  start(meta, run_.spec.checkpoint.async ? Saver::Behind::yes : Saver::Behind::no);
+}
 
 void Checkpointing::save_last(const CheckpointMeta& meta) {
   start(meta, Saver::Behind::no);
-  report(Failing::ends_the_run);
+  report(meta.step);
 }
 
 void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
@@ -43,13 +43,13 @@ void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
   costs_.blocked_s += saver_.blocked_s() - before;
 }
 
-double Checkpointing::report() { return report(Failing::as_configured); }
+double Checkpointing::report() { return report(kNone); }
 
-double Checkpointing::report(Failing failing) {
+// A save of the needed step must have succeeded.
+double Checkpointing::report(int64_t needed_step) {
   double longest_s = 0;
-  const bool ends =
-      failing == Failing::ends_the_run || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
   for (const SaveNews& news : saver_.take_news()) {
+    const bool ends = news.step == needed_step || run_.spec.checkpoint.on_failure == OnSaveFailure::stop;
     costs_.write_s += news.write_s;
     longest_s = std::max(longest_s, news.write_s);
     costs_.bytes += news.report.bytes;

@@ -27,18 +27,18 @@ class Checkpointing {
 
   bool is_under_way() const { return saver_.is_under_way(); }
   // Whether a save has ended that report() would speak of; on this rank.
-  bool has_news() const { return saver_.has_ended(); }
-  // Waits for a save under way, and says how it ended. Every rank calls it at the same step. One that failed
-  // ends the run where checkpoint.on_failure says so. The longest time from a save's begin to its end.
+  bool has_news() const { return saver_.has_news(); }
+  // Waits for a save under way, and says how saves since the last call ended. Every rank calls it at the same
+  // step. One that failed ends the run where checkpoint.on_failure says so. Returns the longest time from a
+  // save's begin to its end.
   double report();
 
   // Of saves since the last call.
   CheckpointCosts take_costs();
 
  private:
-  enum class Failing : uint8_t { as_configured, ends_the_run };
   void start(const CheckpointMeta& meta, Saver::Behind behind);
-  double report(Failing failing);
+  double report(int64_t needed_step);
   void say(const SaveNews& news);
 
   RunSetup& run_;

@@ -1,13 +1,13 @@
 // News of the mirror, and its last ones.
 #include "train/mirroring.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace trireme {
 namespace {
 
-constexpr double kDone_s = 3600;
-constexpr double kStopped_s = 10;
 constexpr double kLook_s = 0.1;  // between looks at the signals
 
 }  // namespace
@@ -24,13 +24,13 @@ void say_mirrored(RunSetup& run, const std::function<void()>& before) {
   }
 }
 
-void finish_mirror(RunSetup& run, MirrorPatience patience, const StopSignals& signals) {
+void finish_mirror(RunSetup& run, double at_most_s, const StopSignals& signals) {
   if (!run.mirror) return;
   run.mirror->try_again();
   const double start = seconds_now();
   const auto left_s = [&] {
-    const bool told = patience == MirrorPatience::stopped || signals.requests() > 0;
-    return start + (told ? kStopped_s : kDone_s) - seconds_now();
+    const double patience_s = signals.requests() > 0 ? std::min(at_most_s, kMirrorWhenStopped_s) : at_most_s;
+    return start + patience_s - seconds_now();
   };
   while (left_s() > 0 && !run.mirror->wait(kLook_s)) {
   }

@@ -11,9 +11,12 @@ namespace trireme {
 // Logs what the mirror has to say since the last call; `before` is called once before anything is.
 void say_mirrored(RunSetup& run, const std::function<void()>& before);
 
-// Waits until all is copied, and says what is not: an hour where the run is done; some seconds where it was
-// told to stop and will be started again, or as soon as it is told so.
-enum class MirrorPatience : uint8_t { done, stopped };
-void finish_mirror(RunSetup& run, MirrorPatience ending, const StopSignals& signals);
+// How long a run waits at its end until all is copied: one that is done, and one that was told to stop and
+// will be started again.
+inline constexpr double kMirrorWhenDone_s = 3600;
+inline constexpr double kMirrorWhenStopped_s = 10;
+
+// Waits so long, less once a signal has come, and says what is not copied.
+void finish_mirror(RunSetup& run, double at_most_s, const StopSignals& signals);
 
 }  // namespace trireme

@@ -82,7 +82,8 @@ class ProcessRun {
     if (exit_code == kDone) exit_code = set_up(resume);
     if (exit_code != kDone) return exit_code;
     if (setup_->is_done()) {
-      finish_mirror(*setup_, MirrorPatience::done, signals_);
+      // The other processes wait for this one no longer than that.
+      finish_mirror(*setup_, 0.8 * spec_->run.timeout_s, signals_);
       return kDone;
     }
     const TeamOptions team{

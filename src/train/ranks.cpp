@@ -25,15 +25,11 @@ constexpr int kBesideChannel = -2;
 
 struct RankTeam {
   RankTeam(const TeamOptions& team_options, World& team_world, const RanksHere& ranks_here)
-      : options(team_options),
-        world(team_world),
-        here(ranks_here),
-        engines(static_cast<size_t>(options.mesh.ranks())) {}
+      : options(team_options), world(team_world), here(ranks_here) {}
 
   TeamOptions options;
   World& world;
   RanksHere here;
-  std::vector<const Engine*> engines;  // by rank, while others look at them
 };
 
 namespace {
@@ -55,8 +51,6 @@ RankLink::RankLink(RankTeam& team, int rank) : team_(team), rank_(rank) {
 std::unique_ptr<Communicator> RankLink::another() { return over_all_ranks(team_, rank_, kBesideChannel); }
 
 int RankLink::threads() const { return std::max(1, team_.options.threads / team_.here.count); }
-
-int RankLink::ranks_per_process() const { return team_.here.count; }
 
 Communicators RankLink::connect(const Program& program) {
   communicators_.clear();
@@ -83,12 +77,6 @@ std::string RankLink::first_text(const std::string& mine, std::string_view what)
 
 void RankLink::meet(std::string_view what) {
   if (control_) control_->barrier(what);
-}
-
-std::span<const Engine* const> RankLink::show(const Engine& mine, std::string_view what) {
-  team_.engines[static_cast<size_t>(rank_)] = &mine;
-  meet(what);
-  return team_.engines;
 }
 
 namespace {

@@ -33,7 +33,6 @@ class RankLink {
   int rank() const { return rank_; }
   bool leads() const { return rank_ == 0; }  // writes metrics, log and checkpoints
   int threads() const;                       // of this rank, at least 1
-  int ranks_per_process() const;
 
   // Communicators of the rank's program, in the order of its comms: as long as the link lives or until the
   // next call. Every rank calls this for programs of one run.
@@ -46,9 +45,6 @@ class RankLink {
   std::string first_text(const std::string& mine, std::string_view what);
   void meet(std::string_view what);
 
-  // Meets; then each rank sees the engines of its process, by rank: null for another's. They may be looked at
-  // until the next meeting, before which none may run.
-  std::span<const Engine* const> show(const Engine& mine, std::string_view what);
   // Over all ranks, for what else they have to tell each other; null with one rank.
   Communicator* control() { return control_.get(); }
   // A further one over all ranks, for what goes on beside the loop; null with one rank.

@@ -1,7 +1,6 @@
 // All ranks read, as long as it takes; then they know whether what any of them read was whole.
 #include "train/restore.h"
 
-#include "base/error.h"
 #include "train/together.h"
 #include "train/weights.h"
 
@@ -10,38 +9,44 @@ namespace {
 
 constexpr std::string_view kRestoring = "reading a checkpoint";
 
+// One that all ranks have heard of: the leader says it, the others learn of it from there.
+[[noreturn]] void end_with(const WorkFailure& failure, RankLink& link) {
+  if (!link.leads()) link.meet(kRestoring);
+  rethrow(failure);
+}
+
+// Ends the run where it fails on any rank.
+void do_together(RankLink& link, const std::function<void()>& work) {
+  const WorkFailure failure = together(link.control(), work, kRestoring);
+  if (failure) end_with(failure, link);
+}
+
 // The first rank of each process changes what its ranks share, while they wait.
 void fall_back(RunSetup& run, RankLink& link, const std::string& why) {
-  std::string location;
-  if (link.leads()) {
-    run.take_older(why);
-    location = run.checkpoint->reader.location();
-  }
-  location = link.first_text(location, kRestoring);
-  if (!link.leads() && link.rank() == run.here.first) run.take(location);
-  link.meet(kRestoring);
+  const auto choose = [&] { run.take_older(why); };
+  do_together(link, link.leads() ? std::function<void()>(choose) : nullptr);
+  const std::string location =
+      link.first_text(link.leads() ? run.checkpoint->reader.location() : "", kRestoring);
+  const auto follow = [&] { run.take(location); };
+  const bool opens = !link.leads() && link.rank() == run.here.first;
+  do_together(link, opens ? std::function<void()>(follow) : nullptr);
 }
 
 }  // namespace
 
 void give_weights(RunSetup& run, RankLink& link, Engine& engine, const Model& model) {
-  if (run.initial) {
-    const std::string fault = together(
-        link.control(), [&] { initialize_weights(engine, *run.initial); }, "reading first weights");
-    if (!fault.empty()) fail_env("{}", fault);
-    return;
-  }
+  if (run.initial) return do_together(link, [&] { initialize_weights(engine, *run.initial); });
   if (!run.checkpoint) {
     initialize_weights(engine, model, static_cast<uint64_t>(run.spec.run.seed), link.threads());
     return;
   }
   while (true) {
     const CheckpointReader& checkpoint = run.checkpoint->reader;
-    check_restorable(engine.program(), checkpoint);
-    const std::string fault = together(
+    const WorkFailure failure = together(
         link.control(), [&] { restore_state(engine, checkpoint); }, kRestoring);
-    if (fault.empty()) break;
-    fall_back(run, link, fault);
+    if (!failure) break;
+    if (failure.kind != WorkFailure::Kind::damaged) end_with(failure, link);
+    fall_back(run, link, failure.text);
   }
   if (link.leads()) run.note_start();
 }

@@ -42,7 +42,7 @@ std::optional<OpenCheckpoint> newest(const std::string& folder, int threads, Log
 }
 
 OpenCheckpoint open_one(std::unique_ptr<ByteStore> store, const std::string& name, int threads, Trust trust) {
-  const FileCheck files = trust == Trust::headers ? FileCheck::when_used : FileCheck::at_once;
+  const FileCheck files = trust == Trust::index ? FileCheck::when_used : FileCheck::at_once;
   CheckpointReader reader(*store, name, {.threads = threads, .files = files});
   return {std::move(store), std::move(reader)};
 }
@@ -140,7 +140,7 @@ std::optional<OpenCheckpoint> mirrored_checkpoint(const std::string& mirror, con
         mirror);
   if (whole == 0) return std::nullopt;
   auto found = newest_good(*store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); },
-                           {.trust = Trust::headers});
+                           {.trust = Trust::index});
   if (!found) fail_all_damaged(*store);
   return OpenCheckpoint{std::move(store), std::move(*found)};
 }
@@ -148,7 +148,7 @@ std::optional<OpenCheckpoint> mirrored_checkpoint(const std::string& mirror, con
 OpenCheckpoint older_checkpoint(OpenCheckpoint damaged, int threads, Log& log) {
   auto found =
       newest_good(*damaged.store, {.threads = threads}, [&](const std::string& why) { log.warn("{}", why); },
-                  {.trust = Trust::headers, .before_step = damaged.reader.meta().step});
+                  {.trust = Trust::index, .before_step = damaged.reader.meta().step});
   if (!found) fail_all_damaged(*damaged.store);
   return {std::move(damaged.store), std::move(*found)};
 }

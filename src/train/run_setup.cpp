@@ -103,7 +103,7 @@ void RunSetup::open_initial_weights() {
 }
 
 void RunSetup::take(const std::string& location) {
-  checkpoint = open_checkpoint(location, s3, reader_threads(), log, Trust::headers);
+  checkpoint = open_checkpoint(location, s3, reader_threads(), log, Trust::index);
   start = checkpoint->reader.meta();
 }
 
@@ -158,7 +158,7 @@ void RunSetup::check_memory() const {
 void RunSetup::enter_folder(const ResumeChoice& resume) {
   const bool from = resume.kind == ResumeChoice::Kind::from;
   only_this_checkpoint_ = from && names_one_checkpoint(resume.path);
-  if (from) checkpoint = open_checkpoint(resume.path, s3, reader_threads(), log, Trust::headers);
+  if (from) checkpoint = open_checkpoint(resume.path, s3, reader_threads(), log, Trust::index);
   if (from) check_same_run(spec, checkpoint->reader.meta(), log);
   lock.emplace(folder);
   log = Log(LogOptions{.file = folder.log()});
@@ -166,7 +166,7 @@ void RunSetup::enter_folder(const ResumeChoice& resume) {
     check_nothing_superseded(folder, *checkpoint);
     return;
   }
-  checkpoint = own_checkpoint(folder, resume, reader_threads(), log, Trust::headers);
+  checkpoint = own_checkpoint(folder, resume, reader_threads(), log, Trust::index);
   // Nobody would read the one of a run that is done.
   if (checkpoint && checkpoint->reader.meta().step >= spec.run.steps)
     checkpoint = own_checkpoint(folder, resume, threads, log, Trust::every_byte);

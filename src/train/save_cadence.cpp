@@ -92,7 +92,7 @@ void RunClock::begin_save(double now_s) { last_save_s_ = now_s; }
 double RunClock::need_s(int64_t steps, int64_t saves) const {
   const double seen_s = static_cast<double>(steps) * longest_step_s_ +
                         static_cast<double>(saves) * longest_save_s_.value_or(cadence_.expected_save_s);
-  return seen_s + std::max(seen_s / 2, kLeastSpare_s);
+  return seen_s + cadence_.after_save_s + std::max(seen_s / 2, kLeastSpare_s);
 }
 
 void RunClock::look(int64_t step, double now_s, SaveInFlight in_flight, StepSight& sight) const {

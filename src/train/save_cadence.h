@@ -20,6 +20,7 @@ struct Cadence {
   double every_minutes = 0;    // checkpoint.every_minutes; 0: not by the clock
   double max_minutes = 0;      // run.max_minutes, from the start of the process; 0: no limit
   double expected_save_s = 0;  // how long a save may take, until one has been seen
+  double after_save_s = 0;     // what a run that stops waits for besides, at most
 };
 
 struct StepSight {

@@ -16,22 +16,29 @@ constexpr std::string_view kSaving = "saving a checkpoint";
 
 }  // namespace
 
-Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, const Retention& keep, Pins pins)
+Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, SaveOptions options)
     : engine_(engine),
       store_(store),
-      keep_(keep),
-      pins_(std::move(pins)),
+      options_(std::move(options)),
+      block_bytes_(checksum_block_bytes(state_bytes(engine.program()))),
       leads_(link.leads()),
       rank_(link.rank()),
       threads_(link.threads()),
       ranks_(link.another()) {}
+
+Saver::~Saver() {
+  try {
+    wait();
+  } catch (const std::exception&) {  // the run ends by what ended the save
+  }
+}
 
 void Saver::save(const CheckpointMeta& meta, Behind behind) {
   if (!engine_.host_addressable()) return;
   const double start = seconds_now();
   wait();
   std::vector<TensorPart> parts = written_parts(engine_);
-  const bool copied = behind == Behind::yes && (parts.empty() || engine_.program().staging.valid());
+  const bool copied = behind == Behind::yes;
   if (copied) parts = staged(std::move(parts), engine_.staging(), threads_);
   under_way_ = true;
   ended_.store(false);
@@ -60,23 +67,19 @@ SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>&
   const double start = seconds_now();
   SaveNews news{.step = meta.step};
   std::vector<std::string> removed;
-  news.failure = together(ranks_.get(),
-                          leads_ ? [&] { removed = open_save(store_); } : std::function<void()>(), kSaving);
+  const auto all = [&](const std::function<void()>& work) {
+    if (news.failure.empty()) news.failure = together(ranks_.get(), work, kSaving).text;
+  };
+  const auto leader = [&](const std::function<void()>& work) { all(leads_ ? work : nullptr); };
+  leader([&] { removed = open_save(store_); });
   CheckpointIndex mine;
-  if (news.failure.empty())
-    news.failure = together(
-        ranks_.get(),
-        [&] { mine = write_rank_file(store_, store_.staging(checkpoint_name(meta.step)), rank_, parts); },
-        kSaving);
+  all([&] {
+    const RankFilePlace place{store_.staging(checkpoint_name(meta.step)), rank_, block_bytes_};
+    mine = write_rank_file(store_, place, parts);
+  });
   if (news.failure.empty()) {
     const std::vector<CheckpointIndex> files = indexes_of_all(mine);
-    news.failure = together(
-        ranks_.get(),
-        leads_ ? [&] {
-          const SaveOptions options{.keep = keep_, .pinned = pins_ ? pins_() : std::vector<std::string>()};
-          news.report = commit_save(store_, meta, files, options);
-        } : std::function<void()>(),
-        kSaving);
+    leader([&] { news.report = commit_save(store_, meta, files, options_); });
   }
   if (!news.failure.empty()) {
     if (leads_) abandon_save(store_, meta.step);

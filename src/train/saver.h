@@ -3,7 +3,6 @@
 // copy. At most one save is under way.
 #pragma once
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,14 +26,16 @@ struct SaveNews {
 
 class Saver {
  public:
-  // Checkpoints that stay in any case, asked for by the leader before each removal; on a thread of its own.
-  using Pins = std::function<std::vector<std::string>()>;
-
   // Every rank makes one. `store` is used by all ranks of the process, and outlives the saver, as the engine
   // does. Where the device computes nothing there is nothing to save, and save() does nothing.
-  Saver(RankLink& link, const Engine& engine, ByteStore& store, const Retention& keep, Pins pins = {});
+  // options.pinned is called on a thread of the leader's.
+  Saver(RankLink& link, const Engine& engine, ByteStore& store, SaveOptions options);
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+  ~Saver();  // waits for the save under way, if any
 
-  // Whether steps may go on behind a save.
+  // Whether steps may go on behind a save: all ranks say the same. For yes, the program has a staging buffer
+  // where this rank writes anything.
   enum class Behind : uint8_t { yes, no };
 
   // Saves the state as it is now. Every rank calls it after the same step. An earlier save that is still
@@ -42,8 +43,8 @@ class Saver {
   void save(const CheckpointMeta& meta, Behind behind);
 
   bool is_under_way() const { return under_way_; }
-  // Whether the save under way has ended since; false when there is none.
-  bool has_ended() const { return under_way_ && ended_.load(); }
+  // Whether there is news, without a wait.
+  bool has_news() const { return under_way_ ? ended_.load() : !news_.empty(); }
   // Waits for the save under way, if any, and gives all news since the last call. Every rank calls it at the
   // same step.
   std::vector<SaveNews> take_news();
@@ -58,8 +59,8 @@ class Saver {
 
   const Engine& engine_;
   ByteStore& store_;
-  Retention keep_;
-  Pins pins_;
+  SaveOptions options_;
+  int64_t block_bytes_;  // of checksums
   bool leads_;
   int rank_, threads_;
   std::unique_ptr<Communicator> ranks_;  // null with one rank

@@ -19,6 +19,12 @@ bool keeps(const Program& program, ParamState state) {
   });
 }
 
+int64_t state_bytes(const Program& program) {
+  int64_t elements = 0;
+  for (const Param& param : program.params) elements += count(param.shape);
+  return elements * static_cast<int64_t>(kTrainingStates.size()) * size_of(DType::f32);
+}
+
 std::vector<TensorPart> written_parts(const Engine& engine) {
   const Program& program = engine.program();
   std::vector<TensorPart> parts;

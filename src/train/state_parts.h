@@ -21,6 +21,9 @@ inline constexpr std::array kTrainingStates = {NamedState{"params/", ParamState:
 // Whether this rank's program has state of this kind, of any parameter.
 bool keeps(const Program& program, ParamState state);
 
+// Of all ranks together.
+int64_t state_bytes(const Program& program);
+
 // What this rank writes to a checkpoint, in the order in which it stands in its file; views of the arena.
 // Empty where the host cannot address that.
 std::vector<TensorPart> written_parts(const Engine& engine);

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <future>
 
+#include "base/ending.h"
+#include "base/exit_code.h"
+#include "io/checkpoint/damaged.h"
 #include "train/first_text.h"
 
 namespace trireme {
@@ -12,14 +15,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Why it failed; "" when it did not.
-std::string attempt(const std::function<void()>& work) {
+WorkFailure attempt(const std::function<void()>& work) {
+  using enum WorkFailure::Kind;
   try {
     if (work) work();
-    return "";
-  } catch (const std::exception& error) {
-    return *error.what() != 0 ? error.what() : "an error without a text";
+    return {};
+  } catch (const CheckpointDamaged& error) {
+    return {damaged, error.what()};
+  } catch (...) {
+    const Ending ending = ending_of(std::current_exception());
+    return {ending.exit_code == kUserMistake ? user : environment, ending.message};
   }
+}
+
+// Kind and text as one text, which is what ranks tell each other.
+std::string packed(const WorkFailure& failure) {
+  if (!failure) return "";
+  return static_cast<char>('0' + static_cast<int>(failure.kind)) + failure.text;
+}
+
+WorkFailure unpacked(const std::string& text) {
+  if (text.empty()) return {};
+  return {static_cast<WorkFailure::Kind>(text[0] - '0'), text.substr(1)};
 }
 
 // Between rounds: short at first, so that a short work is not held up; then rarely, so that a long one is not
@@ -32,16 +49,27 @@ std::chrono::microseconds pause_after(Clock::duration elapsed) {
 
 }  // namespace
 
-std::string together(Communicator* ranks, const std::function<void()>& work, std::string_view what) {
+WorkFailure together(Communicator* ranks, const std::function<void()>& work, std::string_view what) {
   if (ranks == nullptr) return attempt(work);
-  std::future<std::string> result = std::async(std::launch::async, [&work] { return attempt(work); });
+  std::future<WorkFailure> result = std::async(std::launch::async, [&work] { return attempt(work); });
   const Clock::time_point start = Clock::now();
   double done = 0;
   while (done < ranks->size()) {
     done = result.wait_for(pause_after(Clock::now() - start)) == std::future_status::ready ? 1 : 0;
     ranks->all_reduce(&done, 1, DType::f64, what);
   }
-  return first_text(*ranks, result.get(), what);
+  return unpacked(first_text(*ranks, packed(result.get()), what));
+}
+
+void rethrow(const WorkFailure& failure) {
+  switch (failure.kind) {
+    case WorkFailure::Kind::user:
+      fail_user("{}", failure.text);
+    case WorkFailure::Kind::damaged:
+      fail_damaged("{}", failure.text);
+    default:
+      fail_env("{}", failure.text);
+  }
 }
 
 }  // namespace trireme

@@ -38,7 +38,8 @@ Cadence cadence_of(const RunSpec& spec, const Program& program) {
           .every_steps = spec.checkpoint.every_steps,
           .every_minutes = spec.checkpoint.every_minutes,
           .max_minutes = spec.run.max_minutes,
-          .expected_save_s = expected_save_s(program)};
+          .expected_save_s = expected_save_s(program),
+          .after_save_s = spec.checkpoint.mirror ? kMirrorWhenStopped_s : 0};
 }
 
 class Trainer {
@@ -105,7 +106,8 @@ class Trainer {
     const auto warning = setup_.notice->take_warning();
     if (!warning) return;
     if (recorder_) recorder_->finish();
-    setup_.log.warn("{}", *warning);
+    if (setup_.here.first == 0) return setup_.log.warn("{}", *warning);
+    Log(LogOptions{}).warn("rank {}: {}", link_.rank(), *warning);  // this process says nothing else
   }
 
   void report() {
@@ -121,9 +123,7 @@ class Trainer {
   int end(RunEnd why) {
     checkpointing_->save_last(checkpoint_meta());
     const auto finish_copies = [&] {
-      const bool done = why == RunEnd::done;
-      if (link_.leads())
-        finish_mirror(setup_, done ? MirrorPatience::done : MirrorPatience::stopped, signals_);
+      if (link_.leads()) finish_mirror(setup_, mirror_patience_s(why), signals_);
     };
     (void)together(link_.control(), finish_copies, "the mirror");
     return why == RunEnd::done ? finish() : stopped(why);
@@ -203,8 +203,9 @@ class Trainer {
   }
 
   // Too many in a row end the run; no checkpoint of them is saved.
-  void check_skipped() const {
+  void check_skipped() {
     if (skipped_in_a_row_ < spec_.run.max_skipped_steps) return;
+    checkpointing_->report();
     fail_user(
         "{} steps in a row had a NaN or Inf gradient, the last is step {} (run.max_skipped_steps = {}): "
         "lower optimizer.lr = {}, lengthen lr.warmup_steps, or look at the data; the weights are as they "
@@ -231,6 +232,13 @@ class Trainer {
     state_.counts[kEpochWindows] = setup_.data->samples_per_epoch();
     state_.config_toml = to_toml(spec_);
     return state_;
+  }
+
+  // A done run waits as long as it may.
+  double mirror_patience_s(RunEnd why) const {
+    if (why != RunEnd::done) return kMirrorWhenStopped_s;
+    if (cadence_.max_minutes == 0) return kMirrorWhenDone_s;
+    return std::clamp(60 * cadence_.max_minutes - process_age_s(), 0.0, kMirrorWhenDone_s);
   }
 
   int stopped(RunEnd why) {
@@ -294,7 +302,7 @@ int train(const RunSpec& spec, const ResumeChoice& resume, const S3Options& s3) 
   const StopSignals signals;
   RunSetup setup(spec, resume, s3, {0, static_cast<int>(all_ranks(spec))});
   if (setup.is_done()) {
-    finish_mirror(setup, MirrorPatience::done, signals);
+    finish_mirror(setup, kMirrorWhenDone_s, signals);
     return kDone;
   }
   const TeamOptions team{.mesh = setup.mesh, .timeout_s = spec.run.timeout_s, .threads = setup.threads};

@@ -26,10 +26,9 @@ void draw(const ParamSpec& param, uint64_t seed, int threads, int64_t first, std
       for (int64_t i = begin; i < std::min(n, begin + kDrawChunk); ++i)
         values[static_cast<size_t>(i)] += param.init_std * stream.normal(static_cast<uint64_t>(first + i));
   };
-  std::vector<std::thread> helpers;
+  std::vector<std::jthread> helpers;
   for (int64_t t = 1; t < threads && t * kDrawChunk < n; ++t) helpers.emplace_back(fill, t);
   fill(0);
-  for (std::thread& helper : helpers) helper.join();
 }
 
 int64_t elements_of(const Engine& engine, ParamId id) {

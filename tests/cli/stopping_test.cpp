@@ -93,13 +93,16 @@ TEST(Stopping, KeepsEveryMultipleToo) {
             (Names{"step-00000005", "step-00000010", "step-00000011", "step-00000012"}));
 }
 
+class FailingSaves : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Async, FailingSaves, testing::Values("true", "false"));
+
 // Where a save fails and the run may go on: it says so each time, and the last one must succeed.
-TEST(Stopping, GoesOnWithoutACheckpointWhereItMay) {
+TEST_P(FailingSaves, AreSaidAndTriedAgain) {
   const TinyRun tiny;
+  const Settings settings = {{"checkpoint.on_failure", "continue"}, {"checkpoint.async", GetParam()}};
   ASSERT_EQ(tiny.train({{"run.name", "whole"}}).exit_code, 0);
   const std::string checkpoints = tiny.run_folder("tiny") + "/checkpoints";
   write_bytes(checkpoints, "in the way");
-  const Settings settings = {{"checkpoint.on_failure", "continue"}};
   Process process(TinyRun::train_arguments(settings, {"--ranks", "2"}), tiny.path());
   const auto warned = [&] {
     return test::slurp(tiny.run_folder("tiny") + "/train.log").find("is not saved");
@@ -110,17 +113,26 @@ TEST(Stopping, GoesOnWithoutACheckpointWhereItMay) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("checkpoint.on_failure = \"continue\": going on"), std::string::npos)
       << outcome.err;
+  EXPECT_NE(outcome.err.find("saved runs/tiny/checkpoints/step-00000012"), std::string::npos) << outcome.err;
   EXPECT_EQ(tiny.fingerprint("tiny"), tiny.fingerprint("whole"));
+}
 
-  write_bytes(tiny.run_folder("never") + "/checkpoints", "in the way");
-  Settings never = settings;
-  never["run.name"] = "never";
-  const Outcome failed = tiny.train(never);
+TEST_P(FailingSaves, EndTheRunWithTheLastOne) {
+  const TinyRun tiny;
+  write_bytes(tiny.run_folder("tiny") + "/checkpoints", "in the way");
+  Settings settings = {{"checkpoint.on_failure", "continue"}, {"checkpoint.async", GetParam()}};
+  const Outcome failed = tiny.train(settings);
   EXPECT_EQ(failed.exit_code, 3) << failed.err;
   EXPECT_NE(failed.err.find("step-00000004 is not saved"), std::string::npos) << failed.err;
-  EXPECT_NE(failed.err.find("trireme: checkpoint runs/never/checkpoints/step-00000012 is not saved"),
+  EXPECT_NE(failed.err.find("trireme: checkpoint runs/tiny/checkpoints/step-00000012 is not saved"),
             std::string::npos)
       << failed.err;
+  settings["checkpoint.on_failure"] = "stop";
+  const Outcome stopped = tiny.train(settings, {"--ranks", "2"});
+  EXPECT_EQ(stopped.exit_code, 3) << stopped.err;
+  EXPECT_NE(stopped.err.find("trireme: checkpoint runs/tiny/checkpoints/step-00000004 is not saved"),
+            std::string::npos)
+      << stopped.err;
 }
 
 }  // namespace

@@ -53,16 +53,18 @@ TEST(KillOne, AtRandomMomentsChangesNoBit) {
       const Way& way = kWays[static_cast<size_t>(begun) % kWays.size()];
       Process run(mpirun(tiny, way.processes, settings(name, way.settings), way.more), tiny.path(), "mpirun");
       const uint64_t draw = static_cast<uint64_t>(2 * begun);
+      bool sent = false;
       if (killed < kills) {
         // Most of the time goes to starting; what is left is mostly saving.
         std::this_thread::sleep_for(std::chrono::milliseconds(300 + random.bits(draw) % 1200));
         const std::vector<pid_t> processes = run.children();
-        if (run.running() && !processes.empty())
-          kill(processes[random.bits(draw + 1) % processes.size()], SIGKILL);
+        sent = run.running() && !processes.empty() &&
+               kill(processes[random.bits(draw + 1) % processes.size()], SIGKILL) == 0;
       }
       const Outcome outcome = run.wait(60);
       done = outcome.exit_code == 0;
       if (done) continue;
+      ASSERT_TRUE(sent) << outcome.err;
       ++killed;
       ASSERT_EQ(outcome.err.find("is damaged"), std::string::npos) << outcome.err;
       for (const std::string& checkpoint : tiny.checkpoints(name)) {

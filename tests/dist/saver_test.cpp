@@ -48,14 +48,14 @@ class HookedStore final : public ByteStore {
 
 // Runs body(link, engine, saver) on every rank of a layout, with drawn weights.
 template <class Body>
-void on_ranks(const Layout& layout, ByteStore& store, const Retention& keep, const Body& body) {
+void on_ranks(const Layout& layout, ByteStore& store, const SaveOptions& options, const Body& body) {
   const RunSpec spec = spec_of(gpt2_form(), layout);
   run_ranks({.mesh = mesh_of(spec), .timeout_s = 1, .threads = 1}, [&](RankLink& link) {
     const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = 1});
     const auto device = make_cpu_device({.threads = 1});
     Engine engine(compiled.program, *device, link.connect(compiled.program));
     initialize_weights(engine, compiled.model, 3, 1);
-    Saver saver(link, engine, store, keep);
+    Saver saver(link, engine, store, options);
     return link.guarded([&] {
       body(link, engine, saver);
       return 0;
@@ -106,7 +106,7 @@ TEST(Saver, TheLoopGoesOnWhileADiskIsSlow) {
   on_ranks({.shard = 2, .zero = 1}, store, {}, [&](RankLink& link, Engine& engine, Saver& saver) {
     saver.save({.step = 1}, Saver::Behind::yes);
     fill(engine, 1);
-    EXPECT_FALSE(saver.has_ended());
+    EXPECT_FALSE(saver.has_news());
     EXPECT_TRUE(list_checkpoints(store).empty());
     link.meet("the test");
     saver.save({.step = 2}, Saver::Behind::yes);  // waits for the first
@@ -117,7 +117,7 @@ TEST(Saver, TheLoopGoesOnWhileADiskIsSlow) {
     const std::vector<SaveNews> news = saver.take_news();
     EXPECT_THAT(news, SizeIs(2));
     for (const SaveNews& one : news) EXPECT_EQ(one.failure, "");
-    EXPECT_FALSE(saver.has_ended());
+    EXPECT_FALSE(saver.has_news());
     EXPECT_TRUE(saver.take_news().empty());
   });
   EXPECT_THAT(list_checkpoints(store), SizeIs(2));
@@ -134,7 +134,7 @@ TEST(Saver, WhatFailsOnOneRankFailsOnAll) {
     HookedStore store(folder.path(), [&](const std::string& path) {
       if (full && path.ends_with(file)) fail_env("cannot write {}: No space left on device", path);
     });
-    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.newest = 1},
+    on_ranks({.shard = 2, .zero = 1, .pp = 2}, store, {.keep = {.newest = 1}},
              [&](RankLink& link, Engine&, Saver& saver) {
                saver.save({.step = 1}, Saver::Behind::yes);
                EXPECT_THAT(saver.take_news(), SizeIs(1));

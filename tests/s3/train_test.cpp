@@ -75,7 +75,9 @@ TEST_F(TrainS3, AMirrorThatCannotBeReachedEndsNoRun) {
   Process process(TinyRun::train_arguments(settings), tiny_.path());
   while (process.running() && tiny_.metric("tiny", "loss").size() < 8) usleep(10'000);
   process.send(SIGTERM);  // it need not wait to the end of all tries
-  (void)process.wait();
+  const Outcome unreachable = process.wait();
+  EXPECT_EQ(unreachable.exit_code, 0) << unreachable.err;
+  EXPECT_THAT(unreachable.err, HasSubstr("trireme ckpt push runs/tiny/checkpoints " + place_ + " does it"));
   EXPECT_EQ(tiny_.checkpoints("tiny").back(), "step-00000008");
   // Started again, what is missing is made up for.
   environment_.set("AWS_ENDPOINT_URL", S3Server::shared().endpoint());

@@ -25,16 +25,12 @@ std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& te
 std::string read_block(const ByteSource& source, const Block& block, std::span<std::byte> memory) {
   const bool holds_all = memory.size() >= static_cast<size_t>(block.end - block.begin);
   RunningChecksum running;
-  try {
-    for (int64_t at = block.begin; at < block.end;) {
-      const size_t step = std::min({kReadStepBytes, memory.size(), static_cast<size_t>(block.end - at)});
-      const auto part = memory.subspan(holds_all ? static_cast<size_t>(at - block.begin) : 0, step);
-      source.read(at, part);
-      running.add(part);
-      at += static_cast<int64_t>(step);
-    }
-  } catch (const EnvError& error) {
-    return error.what();
+  for (int64_t at = block.begin; at < block.end;) {
+    const size_t step = std::min({kReadStepBytes, memory.size(), static_cast<size_t>(block.end - at)});
+    const auto part = memory.subspan(holds_all ? static_cast<size_t>(at - block.begin) : 0, step);
+    source.read(at, part);
+    running.add(part);
+    at += static_cast<int64_t>(step);
   }
   const Checksum found = running.value();
   if (found == block.checksum) return "";
@@ -62,10 +58,10 @@ void for_each(size_t count, int threads, const std::function<void(size_t, BlockM
       if (!first_error) first_error = std::current_exception();
     }
   };
-  std::vector<std::thread> pool;
+  std::vector<std::jthread> pool;
   for (int i = 1; i < threads && static_cast<size_t>(i) < count; ++i) pool.emplace_back(run);
   run();
-  for (std::thread& thread : pool) thread.join();
+  pool.clear();
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -24,7 +24,7 @@ std::vector<Block> blocks_of(const CheckpointIndex& index, const IndexTensor& te
                              const IndexPiece& piece);
 
 // Reads the block through `memory`, which either holds all of it or is used over and over, and returns what
-// is wrong with it: "" when nothing is.
+// is wrong with it: "" when nothing is. EnvError when it cannot be read.
 std::string read_block(const ByteSource& source, const Block& block, std::span<std::byte> memory);
 
 // "runs/a/checkpoints/step-00000002/rank-00000.safetensors is damaged: tensor w, bytes 96 to 128: ..."

@@ -9,8 +9,9 @@
 //     found->read("params/embedding", DType::f32, {257, 64}, bytes);
 //   }
 //
-// Failures are EnvError and name checkpoint, file and tensor; a tensor that is missing, extra, or of
-// another dtype or shape than asked for is a UserError (the config differs from the run's).
+// Failures are EnvError (CheckpointDamaged where bytes are wrong) and name checkpoint, file and tensor; a
+// tensor that is missing, extra, or of another dtype or shape than asked for is a UserError (the config
+// differs from the run's).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +49,9 @@ struct Retention {
 };
 
 struct SaveOptions {
-  Retention keep;                   // of older ones, counted up to this step
-  std::vector<std::string> pinned;  // names of some that stay in any case
+  Retention keep;  // of older ones, counted up to this step
+  // Names of some that stay in any case, asked for when the new one stands; may be empty.
+  std::function<std::vector<std::string>()> pinned;
 };
 
 struct SaveReport {
@@ -126,7 +128,7 @@ class CheckpointReader {
   void require(const std::string& tensor, DType dtype, const Shape& shape) const;
   // Refuses when the checkpoint lacks one of these tensors or has another besides.
   void require_exactly(std::span<const std::string> names) const;
-  // Reads every byte; returns what is wrong, a line per damaged file or block of a tensor.
+  // Reads every byte; returns what is wrong, a line per damaged block of a tensor. EnvError when it cannot.
   std::vector<std::string> faults() const;
 
  private:
@@ -145,14 +147,15 @@ struct VerifyReport {
   int64_t bytes = 0;  // of all its files
   int64_t tensors = 0;
   std::vector<std::string> faults;  // empty: every byte is as it was written
+  bool unreadable = false;          // not all could be read: the last fault says why
 };
 
 VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name,
                                const ReadOptions& options = {});
 
-// What of a checkpoint is verified before it counts as good: every byte, or index and headers, for those who
-// will find out about the rest when they read it.
-enum class Trust : uint8_t { every_byte, headers };
+// What of a checkpoint is verified before it counts as good: every byte, or index.json, for those who will
+// find out about the rest when they read it.
+enum class Trust : uint8_t { every_byte, index };
 
 struct Search {
   Trust trust = Trust::every_byte;
@@ -160,7 +163,7 @@ struct Search {
 };
 
 // The newest good checkpoint; on_bad hears of each newer one that is damaged, with the reason. Empty when
-// there is none.
+// there is none. EnvError when one cannot be read.
 std::optional<CheckpointReader> newest_good(const ByteStore& store, const ReadOptions& options,
                                             const std::function<void(const std::string&)>& on_bad,
                                             const Search& search = {});

@@ -57,7 +57,8 @@ struct Reader {
   }
   int64_t integer(const Json& value, const char* key) const {
     if (!value.is_number_integer() || value.get<int64_t>() < 0) {
-      fail_env("{}: {} = {} is not an integer of at least 0", where, key, value.dump());
+      fail_env("{}: {} = {} is not an integer of at least 0", where, key,
+               value.is_primitive() ? value.dump() : value.type_name());
     }
     return value.get<int64_t>();
   }
@@ -169,6 +170,13 @@ IndexFile parse_file(const Json& json, const Reader& read) {
 }
 }  // namespace
 
+int64_t checksum_block_bytes(int64_t state_bytes) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  int64_t block = kChecksumBlockBytes;
+  while (state_bytes / block >= kMostBlocks) block *= 2;
+  return block;
+}
+
 int64_t block_count(const IndexPiece& piece, int64_t block_bytes) {
   const int64_t bytes = piece.end - piece.begin;
   return bytes / block_bytes + (bytes % block_bytes != 0);
@@ -217,7 +225,9 @@ CheckpointIndex parse_index(const std::string& text, const std::string& where) {
   index.meta.data_position = read.integer_at(json, "data_position");
   index.meta.tokens_seen = read.integer_at(json, "tokens_seen");
   index.meta.skipped_steps = read.integer_at(json, "skipped_steps");
-  for (const auto& [name, value] : read.at(json, "counts").items()) {
+  const Json& counts = read.at(json, "counts");
+  if (!counts.is_object()) fail_env("{}: counts is not an object", where);
+  for (const auto& [name, value] : counts.items()) {
     if (!value.is_number_integer()) fail_env("{}: counts.{} is not an integer", where, name);
     index.meta.counts[name] = value.get<int64_t>();
   }

@@ -15,9 +15,11 @@ namespace trireme {
 
 inline constexpr const char* kIndexFile = "index.json";
 inline constexpr const char* kCommittedFile = "COMMITTED";
-inline constexpr int64_t kIndexLimitBytes = int64_t{1} << 28;
-// What is read of a checkpoint is read in whole blocks, so that each can be verified.
+inline constexpr int64_t kIndexLimitBytes = int64_t{1} << 30;
+// What is read of a checkpoint is read in whole blocks, so that each can be verified: of a MiB, and of more
+// where that would make more than a million of them.
 inline constexpr int64_t kChecksumBlockBytes = int64_t{1} << 20;
+int64_t checksum_block_bytes(int64_t state_bytes);
 
 struct IndexFile {
   std::string name;  // "rank-00000.safetensors"

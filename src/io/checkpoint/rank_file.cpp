@@ -21,10 +21,10 @@ std::vector<TensorPiece> entries_of(std::span<const TensorPart> parts) {
 }
 
 // Checksums of the blocks of one part.
-std::vector<Checksum> write_hashed(ByteSink& sink, std::span<const std::byte> bytes) {
+std::vector<Checksum> write_hashed(ByteSink& sink, std::span<const std::byte> bytes, int64_t block_bytes) {
   std::vector<Checksum> checksums;
   while (!bytes.empty()) {
-    const auto block = bytes.first(std::min(bytes.size(), static_cast<size_t>(kChecksumBlockBytes)));
+    const auto block = bytes.first(std::min(bytes.size(), static_cast<size_t>(block_bytes)));
     checksums.push_back(checksum_of(block));
     sink.write(block);
     bytes = bytes.subspan(block.size());
@@ -54,16 +54,16 @@ std::string entry_name(const TensorPart& part) {
 
 std::string rank_file_name(int rank) { return fmt::format("rank-{:05}.safetensors", rank); }
 
-CheckpointIndex write_rank_file(ByteStore& store, const std::string& folder, int rank,
+CheckpointIndex write_rank_file(ByteStore& store, const RankFilePlace& place,
                                 std::span<const TensorPart> parts) {
   const std::vector<TensorPiece> entries = entries_of(parts);
   const SafetensorsLayout layout = lay_out_safetensors(entries, {{"format", "trireme"}});
-  CheckpointIndex index;
-  index.files.push_back({.name = rank_file_name(rank),
+  CheckpointIndex index{.checksum_block_bytes = place.block_bytes};
+  index.files.push_back({.name = rank_file_name(place.rank),
                          .bytes = layout.file_bytes,
                          .header_bytes = static_cast<int64_t>(layout.head.size()),
                          .header_checksum = checksum_of(layout.head)});
-  const auto sink = store.create(folder + "/" + index.files[0].name);
+  const auto sink = store.create(place.folder + "/" + index.files[0].name);
   sink->write(std::as_bytes(std::span(layout.head)));
   std::map<std::string, IndexTensor> tensors;
   for (const size_t i : layout.order) {
@@ -74,7 +74,7 @@ CheckpointIndex write_rank_file(ByteStore& store, const std::string& folder, int
                              .part = part.part,
                              .begin = layout.begins[i],
                              .end = layout.begins[i] + static_cast<int64_t>(part.bytes.size()),
-                             .checksums = write_hashed(*sink, part.bytes)});
+                             .checksums = write_hashed(*sink, part.bytes, place.block_bytes)});
   }
   sink->finish();
   for (auto& [name, tensor] : tensors) index.tensors.push_back(std::move(tensor));
@@ -85,6 +85,9 @@ CheckpointIndex joined(const CheckpointMeta& meta, std::span<const CheckpointInd
   CheckpointIndex all{.meta = meta};
   std::map<std::string, IndexTensor> tensors;
   for (const CheckpointIndex& one : files) {
+    CHECK(&one == files.data() || one.checksum_block_bytes == all.checksum_block_bytes,
+          "ranks disagree on blocks");
+    all.checksum_block_bytes = one.checksum_block_bytes;
     CHECK(one.files.size() == 1, "{} files of a rank", one.files.size());
     const auto number = static_cast<int64_t>(all.files.size());
     all.files.push_back(one.files[0]);

@@ -9,7 +9,9 @@
 #include "io/checkpoint/blocks.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_files.h"
+#include "io/checkpoint/damaged.h"
 #include "io/checkpoint/index.h"
+#include "io/checkpoint/names.h"
 
 namespace trireme {
 namespace {
@@ -19,13 +21,22 @@ CheckpointIndex open_index(const ByteStore& store, const std::string& name) {
   const std::string where = store.locate(name + "/" + kIndexFile);
   if (!store.exists(name)) fail_env("there is no checkpoint {}", store.locate(name));
   if (!store.exists(committed)) {
-    fail_env("{} is not whole: it has no {} (its save was cut short)", store.locate(name), kCommittedFile);
+    fail_damaged("{} is not whole: it has no {} (its save was cut short)", store.locate(name),
+                 kCommittedFile);
   }
-  const std::string json = read_text(store, name + "/" + kIndexFile, kIndexLimitBytes);
-  if (read_text(store, committed, 4096) != committed_text(json)) {
-    fail_env("{} is damaged: its checksum is not the one in {}", where, kCommittedFile);
+  if (!store.exists(name + "/" + kIndexFile)) fail_damaged("{} is damaged: it is not there", where);
+  const auto text_of = [&](const std::string& path, int64_t limit) {
+    return or_damaged_object([&] { return read_text(store, path, limit); });
+  };
+  const std::string json = text_of(name + "/" + kIndexFile, kIndexLimitBytes);
+  if (text_of(committed, 4096) != committed_text(json)) {
+    fail_damaged("{} is damaged: its checksum is not the one in {}", where, kCommittedFile);
   }
-  return parse_index(json, where);
+  CheckpointIndex index = or_damaged([&] { return parse_index(json, where); });
+  const auto named_step = step_of_name(name);
+  if (named_step && *named_step != index.meta.step)
+    fail_damaged("{} holds step {}: the folder was renamed", store.locate(name), index.meta.step);
+  return index;
 }
 
 // Which runs of a block go where: `wanted` counts in what is asked for.
@@ -70,7 +81,8 @@ std::vector<BlockCopies> copies_of(const CheckpointIndex& index, const IndexTens
     }
   for (size_t w = 0; w < wanted.size(); ++w)
     if (!fill(found[w], wanted[w].part.elements()))
-      fail_env("{} is damaged: its pieces of tensor {} do not have each element once", where, tensor.name);
+      fail_damaged("{} is damaged: its pieces of tensor {} do not have each element once", where,
+                   tensor.name);
   return all;
 }
 
@@ -85,7 +97,7 @@ CheckpointReader::CheckpointReader(const ByteStore& store, const std::string& na
       files_(std::make_unique<CheckpointFiles>(store, name, *index_)) {
   CHECK(options.threads >= 1, "threads = {}", options.threads);
   if (options.files == FileCheck::at_once)
-    for (size_t i = 0; i < index_->files.size(); ++i) (void)files_->file(static_cast<int64_t>(i));
+    for (size_t i = 0; i < index_->files.size(); ++i) files_->check(static_cast<int64_t>(i));
 }
 
 CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
@@ -132,8 +144,8 @@ void CheckpointReader::read(const std::string& name, DType dtype, const Shape& s
     };
     const bool in_place = from.copies.size() == 1 && part(from.copies[0]).size() == bytes;
     const std::span<std::byte> read = in_place ? part(from.copies[0]) : memory.of(bytes);
-    const std::string fault = read_block(files_->file(from.block.file), from.block, read);
-    if (!fault.empty()) fail_env("{}", describe_fault(*store_, name_, *index_, from.block, fault));
+    const std::string fault = read_block(*files_->file(from.block.file), from.block, read);
+    if (!fault.empty()) fail_damaged("{}", describe_fault(*store_, name_, *index_, from.block, fault));
     if (in_place) return;
     for (const BlockCopies::Copy& copy : from.copies) {
       const std::span<std::byte> to = part(copy);
@@ -194,7 +206,7 @@ std::vector<std::string> CheckpointReader::faults() const {
   std::map<std::pair<int64_t, int64_t>, std::string> found;  // in file order, whatever the threads do
   for_each(blocks.size(), options_.threads, [&](size_t i, BlockMemory& memory) {
     const Block& block = blocks[i];
-    const std::string fault = read_block(files_->file(block.file), block, memory.of(kReadStepBytes));
+    const std::string fault = read_block(*files_->file(block.file), block, memory.of(kReadStepBytes));
     if (fault.empty()) return;
     const std::lock_guard lock(mutex);
     found[{block.file, block.begin}] = describe_fault(*store_, name_, *index_, block, fault);
@@ -204,7 +216,7 @@ std::vector<std::string> CheckpointReader::faults() const {
     const WantedPart whole{whole_of(tensor.shape), {}};
     try {
       (void)copies_of(*index_, tensor, std::span(&whole, 1), store_->locate(name_ + "/" + kIndexFile));
-    } catch (const EnvError& error) {
+    } catch (const CheckpointDamaged& error) {
       lines.push_back(error.what());
     }
   }

@@ -59,6 +59,9 @@ SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<c
     report.bytes += file.bytes;
   }
   const std::string json = to_json(index);
+  if (static_cast<int64_t>(json.size()) > kIndexLimitBytes)
+    fail_env("its {} would have {} bytes, and {} are the most that is read", kIndexFile, json.size(),
+             kIndexLimitBytes);
   const auto sink = store.create(staged + "/" + kIndexFile);
   sink->write(std::as_bytes(std::span(json)));
   sink->finish();
@@ -67,7 +70,8 @@ SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<c
   report.bytes += static_cast<int64_t>(json.size() + committed.size());
   try {
     for (const std::string& name :
-         superseded(list_checkpoints(store), meta.step, options.keep, options.pinned)) {
+         superseded(list_checkpoints(store), meta.step, options.keep,
+                    options.pinned ? options.pinned() : std::vector<std::string>())) {
       store.remove(name);
       report.removed.push_back(name);
     }
@@ -97,8 +101,11 @@ SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::sp
                            const SaveOptions& options) {
   try {
     std::vector<std::string> removed = open_save(store);
-    const CheckpointIndex file =
-        write_rank_file(store, store.staging(checkpoint_name(meta.step)), 0, whole_tensors(pieces));
+    int64_t bytes = 0;
+    for (const TensorPiece& piece : pieces) bytes += static_cast<int64_t>(piece.bytes.size());
+    const RankFilePlace place{.folder = store.staging(checkpoint_name(meta.step)),
+                              .block_bytes = checksum_block_bytes(bytes)};
+    const CheckpointIndex file = write_rank_file(store, place, whole_tensors(pieces));
     SaveReport report = commit_save(store, meta, std::span(&file, 1), options);
     report.removed.insert(report.removed.begin(), removed.begin(), removed.end());
     return report;

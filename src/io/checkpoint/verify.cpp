@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/damaged.h"
 #include "io/checkpoint/index.h"
 #include "io/checkpoint/names.h"
 
@@ -14,12 +15,10 @@ VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name, 
     report.tensors = static_cast<int64_t>(reader.tensors().size());
     report.bytes = reader.bytes();
     report.faults = reader.faults();
-    const auto named_step = step_of_name(name);
-    if (named_step && *named_step != reader.meta().step) {
-      report.faults.push_back(
-          fmt::format("{} holds step {}: the folder was renamed", reader.location(), reader.meta().step));
-    }
+  } catch (const CheckpointDamaged& error) {
+    report.faults.push_back(error.what());
   } catch (const EnvError& error) {
+    report.unreadable = true;
     report.faults.push_back(error.what());
   }
   return report;
@@ -27,19 +26,20 @@ VerifyReport verify_checkpoint(const ByteStore& store, const std::string& name, 
 
 namespace {
 
-// The first thing that is wrong; "" when nothing is.
+// The first thing that is damaged; "" when nothing is. EnvError when that cannot be told.
 std::string fault_of(const ByteStore& store, const std::string& name, const ReadOptions& options,
                      Trust trust) {
-  if (trust == Trust::headers) {
+  if (trust == Trust::index) {
     try {
       const CheckpointReader reader(store, name, options);
       return "";
-    } catch (const EnvError& error) {
+    } catch (const CheckpointDamaged& error) {
       return error.what();
     }
   }
   const VerifyReport report = verify_checkpoint(store, name, options);
   if (report.faults.empty()) return "";
+  if (report.unreadable) fail_env("{}", report.faults.back());
   if (report.faults.size() == 1) return report.faults.front();
   return fmt::format("{} (and {} more)", report.faults.front(), report.faults.size() - 1);
 }
@@ -49,11 +49,13 @@ std::string fault_of(const ByteStore& store, const std::string& name, const Read
 std::optional<CheckpointReader> newest_good(const ByteStore& store, const ReadOptions& options,
                                             const std::function<void(const std::string&)>& on_bad,
                                             const Search& search) {
+  ReadOptions reading = options;
+  if (search.trust == Trust::index) reading.files = FileCheck::when_used;
   std::vector<CheckpointName> found = list_checkpoints(store);
   for (; !found.empty(); found.pop_back()) {
     if (found.back().step >= search.before_step) continue;
-    const std::string why = fault_of(store, found.back().name, options, search.trust);
-    if (why.empty()) return CheckpointReader(store, found.back().name, options);
+    const std::string why = fault_of(store, found.back().name, reading, search.trust);
+    if (why.empty()) return CheckpointReader(store, found.back().name, reading);
     on_bad(why);
   }
   return std::nullopt;

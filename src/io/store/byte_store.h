@@ -1,9 +1,10 @@
-// Where checkpoints live: a tree of named byte objects. A directory today; the seam asks for nothing that
-// an object store with prefixes, ranged reads and multi-part uploads cannot do: objects are written once,
-// front to back, and a folder becomes visible as a whole by `publish`.
+// Where checkpoints live: a tree of named byte objects. A directory or an object store with
+// prefixes, ranged reads and multi-part uploads: objects are written once, front to back, and a folder
+// becomes visible as a whole by `publish`.
 //
 // Paths are relative to the store's root, parts joined by '/'. Every failure is an EnvError that names the
-// object. All functions of a const store may be called from several threads.
+// object. All functions of a const store may be called from several threads, and create() of different
+// objects.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/error.h"
 
 namespace trireme {
 
@@ -40,12 +43,18 @@ struct Marker {
 };
 bool is_marker_name(std::string_view name);
 
+// Something else stands where an object should: a folder, a pipe.
+struct NotAnObject : EnvError {
+  using EnvError::EnvError;
+};
+
 class ByteStore {
  public:
   virtual ~ByteStore() = default;
 
   virtual std::unique_ptr<ByteSink> create(
       const std::string& path) = 0;  // parent folders appear by themselves
+  // NotAnObject where something else is there.
   virtual std::unique_ptr<ByteSource> open(const std::string& path) const = 0;
   virtual bool exists(const std::string& path) const = 0;
   virtual std::vector<std::string> list(

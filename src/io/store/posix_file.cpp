@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/store/byte_store.h"
 
 namespace trireme {
 namespace {
@@ -55,7 +56,7 @@ FileDescriptor open_to_read(const std::string& path) {
   if (fd.get() < 0) fail("open", path);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) fail("look at", path);
-  if (!S_ISREG(info.st_mode)) fail_env("{} is not a regular file", path);
+  if (!S_ISREG(info.st_mode)) throw NotAnObject(path + " is not a regular file");
   return fd;
 }
 

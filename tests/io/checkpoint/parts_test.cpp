@@ -106,7 +106,7 @@ class Parts : public testing::Test {
         memory.push_back(elements(box));
         parts.push_back({"wide", DType::f32, kShape, box, std::as_bytes(std::span(memory.back()))});
       }
-      files.push_back(write_rank_file(*store_, store_->staging("step-00000001"), rank, parts));
+      files.push_back(write_rank_file(*store_, {store_->staging("step-00000001"), rank}, parts));
     }
     (void)commit_save(*store_, {.step = 1}, files, {});
   }
