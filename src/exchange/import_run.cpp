@@ -104,8 +104,8 @@ void save(const MappedWeights& weights, const RunSpec& spec, const std::string& 
 
 ImportReport import_run(const ImportOptions& options, const std::string& run) {
   const RunSpec spec = spec_of(options, run);
-  const MappedWeights weights = open_foreign(options.source, options.from, spec.model);
-  StagedPath staged(run);
+  const MappedWeights weights = open_foreign(options.source, options.from, spec.model, options.on_note);
+  StagedPath staged(run, Staged::folder);
   make_folders(staged.path());
   save(weights, spec, staged.path());
   write_text_file(staged.path() + "/config.toml", to_toml(spec));

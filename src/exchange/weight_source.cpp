@@ -11,6 +11,7 @@
 #include "exchange/torch_dcp.h"
 #include "exchange/torchtitan_names.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/names.h"
 #include "io/store/directory_store.h"
 
 namespace trireme {
@@ -20,6 +21,13 @@ namespace fs = std::filesystem;
 bool there(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+// Also of one that was never committed, which is to be said.
+bool names_a_checkpoint(const std::string& path) {
+  fs::path given = fs::path(path).lexically_normal();
+  if (given.filename().empty()) given = given.parent_path();
+  return step_of_name(given.filename().string()) && there(path + "/index.json");
 }
 
 MappedWeights open_hf(const std::string& path, const ModelSpec& spec) {
@@ -62,8 +70,8 @@ void strip_wrapping(ForeignTensors& tensors, const std::string& embedding) {
   tensors.tensors = std::move(kept);
 }
 
-MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec) {
-  ForeignTensors tensors = read_torch_dcp(path);
+MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec, const OnNote& on_note) {
+  ForeignTensors tensors = read_torch_dcp(path, {.on_note = on_note});
   const bool meta = has_torchtitan_names(tensors);
   if (meta) tensors = rename_torchtitan(std::move(tensors)).tensors;
   NameMap map =
@@ -87,7 +95,8 @@ WeightSource source_of(const std::string& path) {
     fail_user("{} is no file of llm.c's; name a folder for other weights", path);
   }
   if (!fs::is_directory(path, error)) fail_user("there are no weights at {}", path);
-  if (there(path + "/COMMITTED") || there(path + "/checkpoints")) return WeightSource::trireme;
+  if (names_a_checkpoint(path) || there(path + "/COMMITTED") || there(path + "/checkpoints"))
+    return WeightSource::trireme;
   if (is_torch_dcp(path)) return WeightSource::torch_dcp;
   if (there(path + "/config.json")) return WeightSource::hf;
   if (!list_checkpoints(*open_directory_store(path)).empty()) return WeightSource::trireme;
@@ -97,14 +106,15 @@ WeightSource source_of(const std::string& path) {
       path);
 }
 
-MappedWeights open_foreign(WeightSource source, const std::string& path, const ModelSpec& spec) {
+MappedWeights open_foreign(WeightSource source, const std::string& path, const ModelSpec& spec,
+                           const OnNote& on_note) {
   switch (source) {
     case WeightSource::hf:
       return open_hf(path, spec);
     case WeightSource::llmc:
       return open_llmc(path, spec);
     case WeightSource::torch_dcp:
-      return open_torch_dcp(path, spec);
+      return open_torch_dcp(path, spec, on_note);
     case WeightSource::trireme:
       break;
   }

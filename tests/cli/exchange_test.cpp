@@ -83,7 +83,15 @@ peak_flops = 1e12
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(run.metric(name, "loss").size(), 2u);
     EXPECT_EQ(run.fingerprint(name), run.fingerprint("hf")) << name;
+    if (name == "dcp_titan") {
+      EXPECT_THAT(outcome.err + outcome.out, HasSubstr("left out: 1 entries that are an optimizer's"));
+    }
   }
+  const Outcome goes_on =
+      run.train({{"run.name", "hf"}, {"run.steps", "3"}, {"model.init_from", folder + "dcp_hf"}});
+  EXPECT_EQ(goes_on.exit_code, 0) << goes_on.err;
+  EXPECT_THAT(goes_on.err + goes_on.out,
+              HasSubstr("dcp_hf is passed over: the run goes on with the weights of runs/hf/checkpoints/"));
   EXPECT_EQ(run.train({{"run.name", "drawn"}}).exit_code, 0);
   EXPECT_NE(run.fingerprint("drawn"), run.fingerprint("hf"));
 }

@@ -11,6 +11,7 @@
 namespace trireme {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
@@ -73,6 +74,17 @@ TEST_F(TorchDcpImport, InitialWeightsAreTheSame) {
       EXPECT_EQ(read, values) << name << " " << param;
     }
   }
+}
+
+TEST_F(TorchDcpImport, WhatIsLeftOutIsSaid) {
+  test::spill(folder_ / "a.toml", config_text(model_text(kSizes)));
+  std::vector<std::string> notes;
+  import_run({.source = WeightSource::torch_dcp,
+              .from = kModel + "dcp_titan",
+              .config = folder_ / "a.toml",
+              .on_note = [&](const std::string& note) { notes.push_back(note); }},
+             folder_ / "run");
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("that are no tensors"), HasSubstr("that are an optimizer's")));
 }
 
 TEST_F(TorchDcpImport, AConfigThatDoesNotFit) {
