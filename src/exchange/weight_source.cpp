@@ -54,20 +54,44 @@ MappedWeights open_llmc(const std::string& path, const ModelSpec& spec) {
   return {std::move(map), std::move(tensors)};
 }
 
-// Tensors by the names of the map: what a program wraps its model in stands before each of them, and what
-// else it saves (an optimizer's state) does not matter.
-void strip_wrapping(ForeignTensors& tensors, const std::string& embedding) {
-  std::string wrapping;
+// What programs wrap their models in stands before each name: here for each model that is in the folder.
+std::vector<std::string> wrappings_of(const ForeignTensors& tensors, const std::string& embedding) {
+  std::vector<std::string> found;
   for (const auto& [name, tensor] : tensors.tensors)
-    if (name == embedding || name.ends_with("." + embedding)) {
-      wrapping = name.substr(0, name.size() - embedding.size());
-      if (!wrapping.starts_with("optim")) break;
-    }
+    if (name == embedding || name.ends_with("." + embedding))
+      found.push_back(name.substr(0, name.size() - embedding.size()));
+  return found;
+}
+
+// Of several models (an average of the weights beside them) the plain one is meant.
+std::string choose(const std::vector<std::string>& wrappings, const std::string& from) {
+  if (wrappings.empty()) return "";
+  if (wrappings.size() == 1) return wrappings[0];
+  const auto is_plain = [](const std::string& wrapping) { return wrapping.empty() || wrapping == "model."; };
+  if (std::ranges::count_if(wrappings, is_plain) == 1) return *std::ranges::find_if(wrappings, is_plain);
+  fail_user("{} has several models, under \"{}\" and \"{}\": save one of them alone", from, wrappings[0],
+            wrappings[1]);
+}
+
+// Tensors by the names of the map; what else was saved does not matter.
+void strip_wrapping(ForeignTensors& tensors, const std::string& embedding, const OnNote& on_note) {
+  std::vector<std::string> others = wrappings_of(tensors, embedding);
+  const std::string wrapping = choose(others, tensors.from);
+  std::erase(others, wrapping);
+  others.insert(others.end(), {"optim", "lr_scheduler"});
   std::map<std::string, ForeignTensor> kept;
-  for (auto& [name, tensor] : tensors.tensors)
-    if (name.starts_with(wrapping) && !name.starts_with("optim") && !name.starts_with("lr_scheduler"))
+  std::vector<std::string> outside;
+  for (auto& [name, tensor] : tensors.tensors) {
+    const auto begins = [&](const std::string& other) { return name.starts_with(other); };
+    if (name.starts_with(wrapping) && std::ranges::none_of(others, begins))
       kept[name.substr(wrapping.size())] = std::move(tensor);
+    else
+      outside.push_back(name);
+  }
   tensors.tensors = std::move(kept);
+  if (!outside.empty() && on_note)
+    on_note(fmt::format("left out: {} tensors that are not under \"{}\", the first is {}", outside.size(),
+                        wrapping, outside[0]));
 }
 
 MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec, const OnNote& on_note) {
@@ -77,7 +101,7 @@ MappedWeights open_torch_dcp(const std::string& path, const ModelSpec& spec, con
   NameMap map =
       meta ? meta_name_map(spec)
            : hf_name_map(spec, spec.family == Family::deepseek ? RopeLayout::interleaved : RopeLayout::half);
-  strip_wrapping(tensors, map.foreign.at(map.pieces.at(0).foreign).name);
+  strip_wrapping(tensors, map.foreign.at(map.pieces.at(0).foreign).name, on_note);
   return {std::move(map), std::move(tensors)};
 }
 

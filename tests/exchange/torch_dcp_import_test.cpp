@@ -1,16 +1,19 @@
 // torch-dcp folders from end to end: the weights of one model that PyTorch saved under transformers' names
 // and under torchtitan's come out as those of its Hugging Face folder. The goldens:
 // tests/golden/torch_dcp/make_dcp_model.py.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "exchange/import_run.h"
 #include "exchange/initial_weights.h"
 #include "exchange/saved_model.h"
+#include "io/checkpoint/safetensors.h"
 
 namespace trireme {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -85,6 +88,46 @@ TEST_F(TorchDcpImport, WhatIsLeftOutIsSaid) {
               .on_note = [&](const std::string& note) { notes.push_back(note); }},
              folder_ / "run");
   EXPECT_THAT(notes, ElementsAre(HasSubstr("that are no tensors"), HasSubstr("that are an optimizer's")));
+}
+
+// A folder of one file in the form of HuggingFaceStorageWriter, with a model of zeros per wrapping.
+void write_models(const std::string& folder, const std::vector<std::string>& wrappings) {
+  const SafetensorsFile whole(kModel + "hf/model.safetensors");
+  std::string header = "{", sharding;
+  int64_t at = 0;
+  for (const std::string& wrapping : wrappings)
+    for (const SafetensorsEntry& entry : whole.header().entries) {
+      const std::string name = wrapping + entry.name, offset = entry.shape.size() == 1 ? "0" : "0,0";
+      sharding += fmt::format(R"({}\"{}\":{{\"saved_offsets\":[{}]}})", at == 0 ? "" : ",", name, offset);
+      header += fmt::format(R"("{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}},)", name,
+                            to_string(entry.shape), at, at + entry.end - entry.begin);
+      at += entry.end - entry.begin;
+    }
+  header += R"("__metadata__":{"DCP_SHARDING_INFO":"{)" + sharding + R"(}"}})";
+  const uint64_t length = header.size();
+  std::string bytes(reinterpret_cast<const char*>(&length), 8);
+  test::spill(folder + "/shard-00001-model-00001-of-00001.safetensors",
+              bytes + header + std::string(static_cast<size_t>(at), '\0'));
+}
+
+TEST_F(TorchDcpImport, WhateverStandsBeforeTheNames) {
+  const auto open = [&](const std::vector<std::string>& wrappings) {
+    std::vector<std::string> notes;
+    fs::create_directory(folder_ / "dcp");
+    write_models(folder_ / "dcp", wrappings);
+    const std::string refused = refusal([&] {
+      InitialWeights(folder_ / "dcp", spec_of(model_text(kSizes)).model,
+                     [&](const std::string& note) { notes.push_back(note); });
+    });
+    return refused + "; " + fmt::format("{}", fmt::join(notes, "; "));
+  };
+  EXPECT_THAT(open({""}), HasSubstr("no error"));
+  EXPECT_THAT(open({"app.state."}), HasSubstr("no error"));
+  EXPECT_THAT(open({"ema.", "model."}),
+              AllOf(HasSubstr("no error"), HasSubstr("12 tensors that are not under \"model.\"")));
+  EXPECT_THAT(open({"", "ema."}), AllOf(HasSubstr("no error"), HasSubstr("the first is ema.lm_head.weight")));
+  EXPECT_THAT(open({"a.", "b."}), HasSubstr("several models, under \"a.\" and \"b.\""));
+  EXPECT_THAT(open({"", "model."}), HasSubstr("several models"));
 }
 
 TEST_F(TorchDcpImport, AConfigThatDoesNotFit) {
