@@ -55,6 +55,8 @@ class ScratchMapping {
 RunSpec spec_of(const ImportOptions& options, const std::string& run) {
   const fs::path folder = fs::path(run).lexically_normal();
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  if (const std::string name = named.filename().string(); name.empty() || name == "." || name == "..")
+    fail_user("--out \"{}\" has no name for the run; write it like --out runs/gpt2", run);
   std::vector<std::string> overrides = {
       "run.name=" + named.filename().string(),
       "run.dir=" + (named.has_parent_path() ? named.parent_path().string() : std::string("."))};

@@ -87,8 +87,8 @@ std::string llmc_model_toml(const LlmcHeader& header) {
 
 LlmcHeader llmc_header_of(const ModelSpec& spec, int32_t version) {
   const auto refuse = [](const std::string& key, const std::string& value, const std::string& only) {
-    fail_user("{} = {} has no form in llm.c's files, whose GPT-2 has {}; export it with --to hf", key, value,
-              only);
+    fail_user("{} = {} has no form in llm.c's files, whose GPT-2 has {}; use that, or Hugging Face's form",
+              key, value, only);
   };
   if (spec.family != Family::gpt2) refuse("model.family", std::string(name_of_value(spec.family)), "gpt2");
   if (!spec.bias) refuse("model.bias", "false", "true");

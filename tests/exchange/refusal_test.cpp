@@ -311,6 +311,13 @@ TEST_F(Refusal, NothingIsOverwritten) {
   EXPECT_EQ(files_in(folder_ / "empty"), before);
 }
 
+TEST_F(Refusal, RunsWithoutAName) {
+  tensors_of("gpt2");
+  for (const std::string out : {"", ".", "/", "..", "a/.."})
+    EXPECT_EQ(refusal([&] { import_run({.source = WeightSource::hf, .from = folder_ / "hf"}, out); }),
+              "--out \"" + out + "\" has no name for the run; write it like --out runs/gpt2");
+}
+
 TEST_F(Refusal, LlmcFiles) {
   tensors_of("gpt2");
   export_llmc(open_saved_run(folder_ / "run"), folder_ / "a.bin", 3);
