@@ -93,6 +93,7 @@ void MappedWeights::check_finite(size_t param, int64_t first, std::span<const fl
   const int64_t element = first + (bad - values.begin());
   for (size_t i = ranges_[param].first; i < ranges_[param].second; ++i) {
     const MapPiece& piece = map_.pieces[i];
+    if (map_.foreign[piece.foreign].use != ForeignUse::part) continue;
     const int64_t inside = element - piece.begin;
     if (inside < 0 || inside / piece.stride >= piece.rows || inside % piece.stride >= piece.cols) continue;
     fail_env("{}: {} has the element {}: these weights are damaged, or their training had diverged",
