@@ -57,6 +57,7 @@ WeightSource source_named(const std::string& name) {
 
 int import_weights(const ImportArguments& arguments) {
   ImportOptions options{.source = source_named(arguments.from.at(0)), .from = arguments.from.at(1)};
+  options.on_note = [](const std::string& note) { fmt::print("{}\n", note); };
   if (!arguments.config.empty()) options.config = arguments.config;
   const ImportReport done = import_run(options, arguments.run);
   fmt::print("{} -> {}: {} tensors, {} elements\n", options.from, done.checkpoint, done.tensors,

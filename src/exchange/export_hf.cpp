@@ -94,7 +94,7 @@ ExportReport export_hf(const SavedRun& run, const std::string& folder, const HfE
   // DeepSeek's own code and most others know the interleaved form alone.
   const NameMap map =
       hf_name_map(spec, spec.family == Family::deepseek ? RopeLayout::interleaved : RopeLayout::half);
-  StagedPath staged(folder);
+  StagedPath staged(folder, Staged::folder);
   make_folders(staged.path());
 
   const std::vector<Shard> shards = cut(map, options);

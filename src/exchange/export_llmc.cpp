@@ -22,7 +22,7 @@ ExportReport export_llmc(const SavedRun& run, const std::string& file, int32_t v
     places.push_back({0, at, dtype});
     at += count(param.shape) * size_of(dtype);
   }
-  StagedPath staged(file);
+  StagedPath staged(file, Staged::file);
   const std::vector<std::byte> head = llmc_header_bytes(header);
   write_weight_files(reader, map, places, std::array{WeightFile{staged.path(), head, at}});
   staged.publish();

@@ -17,6 +17,13 @@ using nlohmann::json;
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
+// Pipes would be waited for.
+void require_file(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    fail_user("{} is no file: the folder is not what transformers saved", path);
+}
+
 // Tensor to file, as the index has it.
 std::map<std::string, std::string> read_index(const std::string& path) {
   std::map<std::string, std::string> files;
@@ -57,7 +64,13 @@ void add_shards(ForeignTensors& all, const std::string& folder) {
   const std::map<std::string, std::string> index = read_index(folder + "/" + kIndex);
   std::set<std::string> files;
   for (const auto& [tensor, file] : index) files.insert(file);
-  for (const std::string& file : files) add_file(all, folder + "/" + file);
+  for (const std::string& file : files) {
+    std::error_code error;
+    if (!fs::exists(folder + "/" + file, error))
+      fail_user("{}/{} names the file {}, which is not there: the folder is not whole; bring it", folder,
+                kIndex, file);
+    add_file(all, folder + "/" + file);
+  }
   for (const auto& [tensor, file] : index)
     if (all.tensors.count(tensor) == 0 && !is_buffer(tensor))
       fail_user("{}/{} names the tensor {}, which {} does not have: the folder is not whole", folder, kIndex,
@@ -78,6 +91,9 @@ ForeignTensors read_hf_tensors(const std::string& folder) {
   ForeignTensors all;
   all.from = folder;
   std::error_code error;
+  if (!fs::is_directory(folder, error))
+    fail_user("there is no folder {}: name the one that has config.json and model.safetensors in it", folder);
+  for (const char* name : {"config.json", "tokenizer.json", kIndex}) require_file(folder + "/" + name);
   if (fs::exists(folder + "/" + kIndex, error))
     add_shards(all, folder);
   else if (fs::exists(folder + "/model.safetensors", error))
@@ -87,6 +103,8 @@ ForeignTensors read_hf_tensors(const std::string& folder) {
         "{} has neither model.safetensors nor {}; other forms of weights are not read: save the model "
         "with safe_serialization=True",
         folder, kIndex);
+  if (!fs::exists(folder + "/config.json", error))
+    fail_user("{} has no config.json, which says what its model is: bring it", folder);
   name_in_full(all);
   return all;
 }

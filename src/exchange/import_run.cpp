@@ -55,6 +55,8 @@ class ScratchMapping {
 RunSpec spec_of(const ImportOptions& options, const std::string& run) {
   const fs::path folder = fs::path(run).lexically_normal();
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  if (const std::string name = named.filename().string(); name.empty() || name == "." || name == "..")
+    fail_user("--out \"{}\" has no name for the run; write it like --out runs/gpt2", run);
   std::vector<std::string> overrides = {
       "run.name=" + named.filename().string(),
       "run.dir=" + (named.has_parent_path() ? named.parent_path().string() : std::string("."))};
@@ -104,8 +106,8 @@ void save(const MappedWeights& weights, const RunSpec& spec, const std::string& 
 
 ImportReport import_run(const ImportOptions& options, const std::string& run) {
   const RunSpec spec = spec_of(options, run);
-  const MappedWeights weights = open_foreign(options.source, options.from, spec.model);
-  StagedPath staged(run);
+  const MappedWeights weights = open_foreign(options.source, options.from, spec.model, options.on_note);
+  StagedPath staged(run, Staged::folder);
   make_folders(staged.path());
   save(weights, spec, staged.path());
   write_text_file(staged.path() + "/config.toml", to_toml(spec));

@@ -13,6 +13,7 @@ struct ImportOptions {
   // A config to write into the run. Its [model] must be that of the weights; what it leaves open of a
   // Hugging Face model is read from config.json. Needed for torch-dcp.
   std::optional<std::string> config;
+  OnNote on_note = {};
 };
 
 struct ImportReport {

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "config/run_spec.h"
 #include "exchange/same_model.h"
-#include "exchange/weight_source.h"
 
 namespace trireme {
 
@@ -58,10 +57,10 @@ void require_params(const SavedRun& run, const std::map<std::string, ParamSpec>&
 
 }  // namespace
 
-InitialWeights::InitialWeights(const std::string& from, const ModelSpec& spec) {
+InitialWeights::InitialWeights(const std::string& from, const ModelSpec& spec, const OnNote& on_note) {
   const WeightSource source = source_of(from);
   if (source != WeightSource::trireme) {
-    foreign_ = std::make_unique<MappedWeights>(open_foreign(source, from, spec));
+    foreign_ = std::make_unique<MappedWeights>(open_foreign(source, from, spec, on_note));
     return;
   }
   ours_ = std::make_unique<Ours>(open_saved_run(from));

@@ -13,13 +13,14 @@
 #include "config/model.h"
 #include "exchange/mapped_weights.h"
 #include "exchange/saved_run.h"
+#include "exchange/weight_source.h"
 
 namespace trireme {
 
 class InitialWeights {
  public:
   // UserError, by key or by tensor, when the weights are of another model; EnvError when they cannot be read.
-  InitialWeights(const std::string& from, const ModelSpec& spec);
+  InitialWeights(const std::string& from, const ModelSpec& spec, const OnNote& on_note = {});
   ~InitialWeights();
 
   // Elements [first, first + values.size()) of the whole parameter, row-major. May be called from several

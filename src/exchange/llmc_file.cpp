@@ -15,12 +15,24 @@ namespace {
 
 constexpr int32_t kMagic = 20240326, kLlamaMagic = 20240803;
 
+// 0 where the file has ended before.
 std::array<int32_t, 256> first_integers(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail_user("there is no file {}: name one that llm.c wrote, such as gpt2_124M.bin", path);
   std::array<int32_t, 256> head{};
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_env("{}", with_errno("cannot open " + path));
   file.read(reinterpret_cast<char*>(head.data()), sizeof(head));
   return head;
+}
+
+void require_whole_header(const std::string& path) {
+  std::error_code error;
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
+  if (error || bytes < kLlmcHeaderBytes)
+    fail_env("{} has {} bytes, fewer than the {} of llm.c's header: it is cut off; copy it anew", path, bytes,
+             kLlmcHeaderBytes);
 }
 
 }  // namespace
@@ -37,6 +49,7 @@ LlmcHeader read_llmc_header(const std::string& path) {
               path);
   if (head[0] != kMagic)
     fail_user("{} begins with {}, but llm.c's model files with {}", path, head[0], kMagic);
+  require_whole_header(path);
   if (head[1] != 3 && head[1] != 5)
     fail_user("{} is of version {}; 3 (f32) and 5 (bf16) are read: write it anew with today's llm.c", path,
               head[1]);
@@ -74,8 +87,8 @@ std::string llmc_model_toml(const LlmcHeader& header) {
 
 LlmcHeader llmc_header_of(const ModelSpec& spec, int32_t version) {
   const auto refuse = [](const std::string& key, const std::string& value, const std::string& only) {
-    fail_user("{} = {} has no form in llm.c's files, whose GPT-2 has {}; export it with --to hf", key, value,
-              only);
+    fail_user("{} = {} has no form in llm.c's files, whose GPT-2 has {}; use that, or Hugging Face's form",
+              key, value, only);
   };
   if (spec.family != Family::gpt2) refuse("model.family", std::string(name_of_value(spec.family)), "gpt2");
   if (!spec.bias) refuse("model.bias", "false", "true");

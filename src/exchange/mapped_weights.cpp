@@ -2,6 +2,7 @@
 #include "exchange/mapped_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -85,16 +86,33 @@ void MappedWeights::check_copies() const {
   }
 }
 
+// Trained on, one of them spoils all others within a step.
+void MappedWeights::check_finite(size_t param, int64_t first, std::span<const float> values) const {
+  const auto bad = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+  if (bad == values.end()) return;
+  const int64_t element = first + (bad - values.begin());
+  for (size_t i = ranges_[param].first; i < ranges_[param].second; ++i) {
+    const MapPiece& piece = map_.pieces[i];
+    if (map_.foreign[piece.foreign].use != ForeignUse::part) continue;
+    const int64_t inside = element - piece.begin;
+    if (inside < 0 || inside / piece.stride >= piece.rows || inside % piece.stride >= piece.cols) continue;
+    fail_env("{}: {} has the element {}: these weights are damaged, or their training had diverged",
+             values_.tensors().from, map_.foreign[piece.foreign].name, *bad);
+  }
+}
+
 void MappedWeights::read(const std::string& param, int64_t first, std::span<float> values) const {
   const auto it = std::ranges::find(map_.params, param, &ParamSpec::name);
   CHECK(it != map_.params.end(), "no parameter {}", param);
   CHECK(first >= 0 && first + static_cast<int64_t>(values.size()) <= count(it->shape), "{}: {} + {} of [{}]",
         param, first, values.size(), to_string(it->shape));
   if (it->use.role == ParamRole::router_state) std::ranges::fill(values, 0.0f);
-  const auto& [begin, end] = ranges_[static_cast<size_t>(it - map_.params.begin())];
+  const auto param_index = static_cast<size_t>(it - map_.params.begin());
+  const auto& [begin, end] = ranges_[param_index];
   for (size_t i = begin; i < end; ++i)
     if (map_.foreign[map_.pieces[i].foreign].use == ForeignUse::part)
       read_piece(map_.pieces[i], first, values);
+  check_finite(param_index, first, values);
 }
 
 void MappedWeights::read_piece(const MapPiece& piece, int64_t first, std::span<float> values) const {

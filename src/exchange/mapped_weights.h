@@ -21,6 +21,7 @@ class MappedWeights {
   MappedWeights(NameMap map, ForeignTensors tensors);
 
   // Elements [first, first + values.size()) of the whole parameter. May be called from several threads.
+  // EnvError, by name, for NaN and infinities.
   void read(const std::string& param, int64_t first, std::span<float> values) const;
 
   const std::vector<ParamSpec>& params() const { return map_.params; }
@@ -28,6 +29,7 @@ class MappedWeights {
  private:
   void check_names() const;
   void check_copies() const;
+  void check_finite(size_t param, int64_t first, std::span<const float> values) const;
   void read_piece(const MapPiece& piece, int64_t first, std::span<float> values) const;
   const ForeignTensor& tensor(const MapPiece& piece) const;
 

@@ -18,17 +18,20 @@ std::string without_last_slash(const std::string& path) {
   return given.string();
 }
 
-void require_free(const std::string& path) {
+void require_free(const std::string& path, Staged what) {
+  if (path.empty())
+    fail_user("the place to write to is empty; name a {}", what == Staged::file ? "file" : "folder");
   std::error_code error;
   if (fs::exists(fs::symlink_status(path, error)) &&
-      !(fs::is_directory(path, error) && fs::is_empty(path, error)))
+      !(what == Staged::folder && fs::is_directory(path, error) && fs::is_empty(path, error)))
     fail_user("{} is there already; name another place or remove it", path);
 }
 
 }  // namespace
 
-StagedPath::StagedPath(const std::string& path) : target_(without_last_slash(path)) {
-  require_free(target_);
+StagedPath::StagedPath(const std::string& path, Staged what)
+    : target_(without_last_slash(path)), what_(what) {
+  require_free(target_, what_);
   const std::string folder = parent_of(target_);
   make_folders(folder);
   staged_ = fmt::format("{}/.tmp-{}-{}", folder, fs::path(target_).filename().string(), ::getpid());
@@ -40,7 +43,7 @@ StagedPath::~StagedPath() {
 }
 
 void StagedPath::publish() {
-  require_free(target_);
+  require_free(target_, what_);
   rename_path(staged_, target_);
   sync_folder(parent_of(target_));
   staged_.clear();

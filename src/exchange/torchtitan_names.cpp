@@ -1,6 +1,7 @@
 // Known by tok_embeddings.weight, which no other project calls so.
 #include "exchange/torchtitan_names.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,8 +21,9 @@ std::string without_prefix(const std::string& name) {
 }  // namespace
 
 bool has_torchtitan_names(const ForeignTensors& tensors) {
-  return tensors.tensors.contains(std::string(kEmbedding)) ||
-         tensors.tensors.contains(std::string(kPrefix) + std::string(kEmbedding));
+  return std::ranges::any_of(tensors.tensors, [](const auto& tensor) {
+    return tensor.first == kEmbedding || tensor.first.ends_with("." + std::string(kEmbedding));
+  });
 }
 
 TorchtitanWeights rename_torchtitan(ForeignTensors tensors) {

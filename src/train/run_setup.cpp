@@ -97,8 +97,13 @@ void RunSetup::open_mirror() {
 
 // A run that goes on has its own weights.
 void RunSetup::open_initial_weights() {
-  if (checkpoint || !spec.model.init_from) return;
-  initial.emplace(*spec.model.init_from, spec.model);
+  if (!spec.model.init_from) return;
+  if (checkpoint) {
+    log.info("model.init_from = {} is passed over: the run goes on with the weights of {}",
+             *spec.model.init_from, checkpoint->reader.location());
+    return;
+  }
+  initial.emplace(*spec.model.init_from, spec.model, [&](const std::string& note) { log.info("{}", note); });
   log.info("the first weights are those of {}", *spec.model.init_from);
 }
 

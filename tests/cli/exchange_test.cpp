@@ -49,6 +49,53 @@ TEST(Exchange, ARunThereAndBack) {
   EXPECT_EQ(run.run({"ckpt", "verify", "runs/llmc"}).exit_code, 0);
 }
 
+// What torchtitan and FSDP2 saved begins a run as the Hugging Face folder of the same weights does.
+TEST(Exchange, ARunThatBeginsWithTorchDcp) {
+  const TinyRun run;
+  std::string shard;
+  for (int i = 0; i < 2000; ++i) shard += {static_cast<char>(i * i % 16), '\0'};
+  write_bytes(run / "shards/small.u16", shard);
+  write_bytes(run / "config.toml", R"([model]
+family = "llama"
+layers = 1
+width = 8
+heads = 2
+kv_heads = 1
+ffn = 12
+vocab = 16
+context = 16
+norm_eps = 1e-6
+[data]
+train = ["shards/small.u16"]
+seq_len = 16
+[batch]
+sequences = 4
+[optimizer]
+lr = 1e-3
+[run]
+steps = 2
+threads = 1
+peak_flops = 1e12
+)");
+  const std::string folder = std::string(TRIREME_SOURCE_DIR) + "/tests/golden/torch_dcp/model/";
+  for (const std::string name : {"hf", "dcp_hf", "dcp_titan"}) {
+    const Outcome outcome = run.train({{"run.name", name}, {"model.init_from", folder + name}});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(run.metric(name, "loss").size(), 2u);
+    EXPECT_EQ(run.fingerprint(name), run.fingerprint("hf")) << name;
+    if (name == "dcp_titan") {
+      EXPECT_THAT(outcome.err + outcome.out, HasSubstr("left out: 1 entries that are an optimizer's"));
+    }
+  }
+  const Outcome goes_on =
+      run.train({{"run.name", "hf"}, {"run.steps", "3"}, {"model.init_from", folder + "dcp_hf"}});
+  EXPECT_EQ(goes_on.exit_code, 0) << goes_on.err;
+  EXPECT_THAT(goes_on.err + goes_on.out,
+              HasSubstr("dcp_hf is passed over: the run goes on with the weights of runs/hf/checkpoints/"));
+  EXPECT_EQ(run.train({{"run.name", "drawn"}}).exit_code, 0);
+  EXPECT_NE(run.fingerprint("drawn"), run.fingerprint("hf"));
+}
+
 TEST(Exchange, WhatIsRefused) {
   const TinyRun run;
   ASSERT_EQ(run.train({{"run.steps", "3"}}).exit_code, 0);

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstring>
+#include <limits>
 
 #include "exchange/export_hf.h"
 #include "exchange/export_llmc.h"
@@ -137,6 +140,80 @@ TEST_F(Refusal, FilesThatAreNotWhole) {
   EXPECT_THAT(refusal(import), HasSubstr("has neither model.safetensors nor"));
 }
 
+TEST_F(Refusal, FoldersThatAreNotWhole) {
+  const auto import_from = [&](WeightSource source, const std::string& from) {
+    return refusal([&] { import_run({.source = source, .from = from}, folder_ / "back"); });
+  };
+  const auto hf = [&] { return import_from(WeightSource::hf, folder_ / "hf"); };
+  EXPECT_THAT(hf(), HasSubstr("there is no folder"));
+  tensors_of("llama");
+  EXPECT_THAT(import_from(WeightSource::hf, folder_ / "hf/config.json"), HasSubstr("there is no folder"));
+  EXPECT_THAT(import_from(WeightSource::llmc, folder_ / "a.bin"), HasSubstr("there is no file"));
+  EXPECT_THAT(import_from(WeightSource::llmc, folder_ / "hf"), HasSubstr("there is no file"));
+
+  const std::string index = folder_ / "hf/model.safetensors.index.json";
+  test::spill(index, R"({"weight_map": {"a": "model-00002-of-00002.safetensors"}})");
+  EXPECT_THAT(hf(), HasSubstr("names the file model-00002-of-00002.safetensors, which is not there"));
+  std::filesystem::remove(index);
+  for (const std::string name : {"config.json", "tokenizer.json", "model.safetensors.index.json"}) {
+    const std::string path = folder_ / ("hf/" + name);
+    const bool was_there = std::filesystem::exists(path);
+    const std::string bytes = was_there ? test::slurp(path) : "";
+    std::filesystem::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(hf(), HasSubstr(name + " is no file"));
+    std::filesystem::remove(path);
+    if (was_there) test::spill(path, bytes);
+  }
+  std::filesystem::remove(folder_ / "hf/config.json");
+  EXPECT_THAT(hf(), HasSubstr("hf has no config.json, which says what its model is"));
+  std::filesystem::remove(folder_ / "hf/model.safetensors");
+  ASSERT_EQ(::mkfifo((folder_ / "hf/model.safetensors").c_str(), 0600), 0);
+  test::spill(folder_ / "hf/config.json", "{}");
+  EXPECT_THROW(hf(), EnvError);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "back"));
+}
+
+TEST_F(Refusal, ElementsThatAreNoNumbers) {
+  tensors_of("llama");
+  const std::string path = folder_ / "hf/model.safetensors", bytes = test::slurp(path);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    std::string changed = bytes;
+    std::memcpy(changed.data() + changed.size() - 8, &bad, 4);  // of the last tensor
+    test::spill(path, changed);
+    const auto said = [&](const auto& call) {
+      try {
+        call();
+      } catch (const EnvError& error) {
+        return std::string(error.what());
+      }
+      return std::string("no error");
+    };
+    const RunSpec spec = spec_of(model_texts().at("llama"));
+    const std::string why = fmt::format("model.norm.weight has the element {}", bad);
+    EXPECT_THAT(
+        said([&] { import_run({.source = WeightSource::hf, .from = folder_ / "hf"}, folder_ / "back"); }),
+        HasSubstr(why));
+    EXPECT_THAT(said([&] {
+                  std::vector<float> values(16);
+                  InitialWeights(folder_ / "hf", spec.model).read("final_norm.weight", 0, values);
+                }),
+                HasSubstr(why));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "back"));
+}
+
+TEST_F(Refusal, ACheckpointThatWasNeverCommitted) {
+  tensors_of("llama");
+  const std::string checkpoint = folder_ / "run/checkpoints/step-00000003";
+  std::filesystem::remove(checkpoint + "/COMMITTED");
+  const RunSpec spec = spec_of(model_texts().at("llama"));
+  for (const std::string& path : {checkpoint, checkpoint + "/"}) {
+    EXPECT_THROW(open_saved_run(path), EnvError);
+    EXPECT_THROW(InitialWeights(path, spec.model), EnvError);
+  }
+}
+
 // Old files have neither the prefix nor sense: they carry masks along.
 TEST_F(Refusal, OldNamesOfGpt2AreRead) {
   FakeTensors tensors = tensors_of("gpt2"), old;
@@ -227,8 +304,18 @@ TEST_F(Refusal, NothingIsOverwritten) {
               HasSubstr("is there already"));
   EXPECT_EQ(files_in(folder_ / "hf"), before);
   std::filesystem::create_directory(folder_ / "empty");
+  EXPECT_THAT(refusal([&] { export_llmc(run, folder_ / "empty", 3); }), HasSubstr("is there already"));
+  EXPECT_EQ(refusal([&] { export_hf(run, "", {}); }), "the place to write to is empty; name a folder");
+  EXPECT_EQ(refusal([&] { export_llmc(run, "", 3); }), "the place to write to is empty; name a file");
   EXPECT_EQ(refusal([&] { export_hf(run, folder_ / "empty", {}); }), "no error");
   EXPECT_EQ(files_in(folder_ / "empty"), before);
+}
+
+TEST_F(Refusal, RunsWithoutAName) {
+  tensors_of("gpt2");
+  for (const std::string out : {"", ".", "/", "..", "a/.."})
+    EXPECT_EQ(refusal([&] { import_run({.source = WeightSource::hf, .from = folder_ / "hf"}, out); }),
+              "--out \"" + out + "\" has no name for the run; write it like --out runs/gpt2");
 }
 
 TEST_F(Refusal, LlmcFiles) {
@@ -248,6 +335,12 @@ TEST_F(Refusal, LlmcFiles) {
   EXPECT_THAT(import_with(4, 0), HasSubstr("a size of 0 in its header"));
   EXPECT_THAT(import_with(7, 39), HasSubstr("39 padded rows are fewer than the vocabulary of 40"));
   EXPECT_THROW(import_with(4, 3), EnvError);  // three layers in the bytes of two
+  for (const size_t kept : {4, 32, 1023}) {
+    test::spill(folder_ / "b.bin", bytes.substr(0, kept));
+    EXPECT_THROW(import_run({.source = WeightSource::llmc, .from = folder_ / "b.bin"}, folder_ / "back"),
+                 EnvError)
+        << kept;
+  }
   for (const auto& [model, keys] :
        std::map<std::string, std::string>{{"model.ffn = 16", "ffn = 16\n"},
                                           {"model.tie_embeddings", "tie_embeddings = false\n"},

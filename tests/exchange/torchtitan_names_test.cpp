@@ -20,6 +20,7 @@ ForeignTensors with_names(const std::vector<std::string>& names) {
 TEST(TorchtitanNames, AreKnownByTheEmbedding) {
   EXPECT_TRUE(has_torchtitan_names(with_names({"tok_embeddings.weight"})));
   EXPECT_TRUE(has_torchtitan_names(with_names({"model.tok_embeddings.weight"})));
+  EXPECT_TRUE(has_torchtitan_names(with_names({"app.model.tok_embeddings.weight"})));
   EXPECT_FALSE(has_torchtitan_names(with_names({"model.embed_tokens.weight", "norm.weight"})));
 }
 
