@@ -2,7 +2,7 @@
 // folder, a file of llm.c's, a torch-dcp folder. Called by the trainer in place of drawing them.
 //
 //   const InitialWeights weights(*spec.model.init_from, spec.model);
-//   weights.read("layers.0.attn.qkv.weight", first, values);
+//   weights.read("layers.0.attn.qkv.weight", whole_of(shape), values);
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,13 +23,15 @@ class InitialWeights {
   InitialWeights(const std::string& from, const ModelSpec& spec, const OnNote& on_note = {});
   ~InitialWeights();
 
-  // Elements [first, first + values.size()) of the whole parameter, row-major. May be called from several
-  // threads. A router's load is 0, its choosing bias what the source has.
+  // Elements of a parameter, of which the checkpoint or file has them in whatever form. May be called from
+  // several threads. A router's load is 0, its choosing bias what the source has.
+  void read(const std::string& param, const BoxPart& part, std::span<float> values) const;
+  // Those from `first` on of the whole parameter, row-major.
   void read(const std::string& param, int64_t first, std::span<float> values) const;
 
  private:
-  struct Ours;
-  std::unique_ptr<Ours> ours_;
+  std::map<std::string, ParamSpec> params_;
+  std::unique_ptr<SavedRun> ours_;
   std::unique_ptr<MappedWeights> foreign_;
 };
 

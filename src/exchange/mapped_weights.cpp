@@ -29,6 +29,7 @@ MappedWeights::MappedWeights(NameMap map, ForeignTensors tensors)
     if (end == 0) begin = i;
     end = i + 1;
   }
+  for (size_t i = 0; i < map_.params.size(); ++i) place_[map_.params[i].name] = i;
   check_names();
   check_copies();
 }
@@ -102,8 +103,9 @@ void MappedWeights::check_finite(size_t param, int64_t first, std::span<const fl
 }
 
 void MappedWeights::read(const std::string& param, int64_t first, std::span<float> values) const {
-  const auto it = std::ranges::find(map_.params, param, &ParamSpec::name);
-  CHECK(it != map_.params.end(), "no parameter {}", param);
+  const auto place = place_.find(param);
+  CHECK(place != place_.end(), "no parameter {}", param);
+  const auto it = map_.params.begin() + static_cast<std::ptrdiff_t>(place->second);
   CHECK(first >= 0 && first + static_cast<int64_t>(values.size()) <= count(it->shape), "{}: {} + {} of [{}]",
         param, first, values.size(), to_string(it->shape));
   if (it->use.role == ParamRole::router_state) std::ranges::fill(values, 0.0f);

@@ -1,5 +1,6 @@
 // Our parameters read out of another project's tensors, by a NameMap.
 #pragma once
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,7 @@ class MappedWeights {
   NameMap map_;
   ForeignValues values_;
   std::vector<std::pair<size_t, size_t>> ranges_;  // of pieces, per parameter
+  std::map<std::string, size_t> place_;            // of a parameter, by its name
 };
 
 }  // namespace trireme

@@ -93,10 +93,15 @@ void initialize_weights(Engine& engine, const Model& model, uint64_t seed, int t
 }
 
 void initialize_weights(Engine& engine, const InitialWeights& weights) {
-  const std::vector<Param>& params = engine.program().params;
-  for (size_t i = 0; i < params.size(); ++i)
-    fill_state(engine, ParamId(static_cast<int64_t>(i)), ParamState::master,
-               [&](int64_t first, std::span<float> values) { weights.read(params[i].name, first, values); });
+  const Program& program = engine.program();
+  for (size_t i = 0; i < program.params.size(); ++i) {
+    const Param& param = program.params[i];
+    if (!engine.host_addressable()) continue;  // such a device computes nothing
+    const std::span<float> shard = engine.shard(param.group, ParamState::master);
+    for (const StateBox& box : held_boxes(program, ParamId(static_cast<int64_t>(i))))
+      weights.read(param.name, {box.offset, box.shape, box.first, box.last},
+                   shard.subspan(static_cast<size_t>(box.at), static_cast<size_t>(box.last - box.first)));
+  }
   zero_moments(engine);
 }
 

@@ -1,5 +1,5 @@
-// Damage of a checkpoint, told apart from trouble in reading it: a bad byte is a reason to go back to an older one, a
-// store that does not answer is none.
+// Damage of a checkpoint, told apart from trouble in reading it: a bad byte is a reason to go back to an
+// older one, a store that does not answer is none.
 #pragma once
 #include "base/error.h"
 #include "io/store/byte_store.h"
