@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,7 @@ enum class FileCheck : uint8_t { at_once, when_used };
 struct ReadOptions {
   int threads = 1;
   FileCheck files = FileCheck::at_once;
+  std::stop_token stop;  // ends a read between two blocks, with an EnvError
 };
 
 // Elements of a tensor, and where they go: part.elements() * size_of(dtype) bytes.
@@ -132,6 +134,7 @@ class CheckpointReader {
   std::vector<std::string> faults() const;
 
  private:
+  void check_stop() const;
   const IndexTensor& find(const std::string& name, DType dtype, const Shape& shape) const;
 
   const ByteStore* store_;

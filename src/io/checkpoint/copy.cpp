@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/damaged.h"
 #include "io/checkpoint/index.h"
 #include "io/checkpoint/staged_view.h"
 
@@ -39,6 +40,8 @@ struct Copy {
   std::vector<FileToCopy> files;  // all but the marker, index.json last
   CopyReport report;
 
+  ReadOptions reading() const { return {.threads = options.threads, .stop = options.stop}; }
+
   void check_stop() const {
     if (options.stop.stop_requested()) fail_env("the copy of {} was stopped", from.locate(name));
   }
@@ -57,13 +60,14 @@ Copy start_copy(const ByteStore& from, const std::string& name, ByteStore& to, c
   return copy;
 }
 
+// EnvError when that cannot be told: nothing is touched then.
 bool is_there(const Copy& copy) {
   const std::string committed = copy.name + "/" + kCommittedFile;
   if (!copy.to.exists(committed) || read_text(copy.to, committed, 4096) != copy.marker.content) return false;
   try {
-    const CheckpointReader reader(copy.to, copy.name, {.threads = copy.options.threads});
+    const CheckpointReader reader(copy.to, copy.name, copy.reading());
     return copy.options.if_there == IfThere::trust || reader.faults().empty();
-  } catch (const EnvError&) {
+  } catch (const CheckpointDamaged&) {
     return false;
   }
 }
@@ -120,19 +124,20 @@ void write_files(Copy& copy, const std::set<std::string>& left) {
   copy.report.write_s += seconds_since(start);
 }
 
-// What of the staged files is not as it was written, read back from where they are.
+// What of the staged files is not as it was written, read back from where they are. EnvError when they cannot
+// be read: then they stay as they are for the next copy.
 std::vector<std::string> read_back(Copy& copy) {
   const auto start = std::chrono::steady_clock::now();
   const auto view = view_with_marker(copy.to, copy.staged, copy.marker);
-  std::vector<std::string> faults =
-      verify_checkpoint(*view, copy.staged, {.threads = copy.options.threads}).faults;
+  VerifyReport report = verify_checkpoint(*view, copy.staged, copy.reading());
   copy.report.verify_s += seconds_since(start);
   copy.check_stop();
-  return faults;
+  if (report.unreadable) fail_env("{}", report.faults.back());
+  return std::move(report.faults);
 }
 
 [[noreturn]] void refuse(const Copy& copy, const std::vector<std::string>& faults) {
-  const VerifyReport source = verify_checkpoint(copy.from, copy.name, {.threads = copy.options.threads});
+  const VerifyReport source = verify_checkpoint(copy.from, copy.name, copy.reading());
   if (!source.faults.empty())
     fail_env("{} is not copied, since it is damaged itself: {}", copy.from.locate(copy.name),
              source.faults.front());

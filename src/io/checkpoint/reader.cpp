@@ -135,6 +135,7 @@ void CheckpointReader::read(const std::string& name, DType dtype, const Shape& s
   const std::vector<BlockCopies> blocks =
       copies_of(*index_, tensor, wanted, store_->locate(name_ + "/" + kIndexFile));
   for_each(blocks.size(), options_.threads, [&](size_t i, BlockMemory& memory) {
+    check_stop();
     const BlockCopies& from = blocks[i];
     const auto bytes = static_cast<size_t>(from.block.end - from.block.begin);
     const auto element = static_cast<size_t>(size_of(dtype));
@@ -153,6 +154,10 @@ void CheckpointReader::read(const std::string& name, DType dtype, const Shape& s
                   to.size(), to.begin());
     }
   });
+}
+
+void CheckpointReader::check_stop() const {
+  if (options_.stop.stop_requested()) fail_env("the reading of {} was stopped", location());
 }
 
 void CheckpointReader::require(const std::string& name, DType dtype, const Shape& shape) const {
@@ -205,6 +210,7 @@ std::vector<std::string> CheckpointReader::faults() const {
   std::mutex mutex;
   std::map<std::pair<int64_t, int64_t>, std::string> found;  // in file order, whatever the threads do
   for_each(blocks.size(), options_.threads, [&](size_t i, BlockMemory& memory) {
+    check_stop();
     const Block& block = blocks[i];
     const std::string fault = read_block(*files_->file(block.file), block, memory.of(kReadStepBytes));
     if (fault.empty()) return;
