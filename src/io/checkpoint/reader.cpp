@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_files.h"
 #include "io/checkpoint/index.h"
+#include "io/checkpoint/names.h"
 
 namespace trireme {
 namespace {
@@ -25,7 +27,12 @@ CheckpointIndex open_index(const ByteStore& store, const std::string& name) {
   if (read_text(store, committed, 4096) != committed_text(json)) {
     fail_env("{} is damaged: its checksum is not the one in {}", where, kCommittedFile);
   }
-  return parse_index(json, where);
+  CheckpointIndex index = parse_index(json, where);
+  // The order of checkpoints is that of their names: falling back would otherwise come to this one again.
+  const std::optional<int64_t> named_step = step_of_name(name);
+  if (named_step && *named_step != index.meta.step)
+    fail_env("{} holds step {}: the folder was renamed", store.locate(name), index.meta.step);
+  return index;
 }
 
 // Which runs of a block go where: `wanted` counts in what is asked for.
