@@ -28,19 +28,25 @@ Checkpointing::Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, con
       saver_(link, mine.engine, *run.checkpoints, retention_of(run.spec.checkpoint),
              [&run] { return being_mirrored(run); }) {}
 
-void Checkpointing::save(const CheckpointMeta& meta) { start(meta, Saver::Behind::yes); }
+double Checkpointing::save(const CheckpointMeta& meta) {
+  const double longest_s = start(meta, Saver::Behind::yes);
+  // One that the steps waited for has ended on every rank.
+  return run_.spec.checkpoint.async ? longest_s : std::max(longest_s, report());
+}
 
 void Checkpointing::save_last(const CheckpointMeta& meta) {
   start(meta, Saver::Behind::no);
   report(Failing::ends_the_run);
 }
 
-void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
+double Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
+  const double before = saver_.blocked_s();
+  const double longest_s = report();  // of the save before, which would be waited for in any case
   if (files_.recorder != nullptr) files_.recorder->sync();
   if (files_.samples != nullptr) files_.samples->sync();
-  const double before = saver_.blocked_s();
   saver_.save(meta, behind);
   costs_.blocked_s += saver_.blocked_s() - before;
+  return longest_s;
 }
 
 double Checkpointing::report() { return report(Failing::as_configured); }

@@ -14,6 +14,7 @@ using Read = nlohmann::json;          // as read: finds a key among many fast, a
 
 constexpr int64_t kVersion = 1;
 constexpr int64_t kMostCounted = int64_t{1} << 60;
+constexpr int64_t kMostHeaderBytes = 100'000'008;  // of safetensors, its length included
 constexpr const char* kFormat = "trireme-checkpoint";
 
 Json checksums_json(const std::vector<Checksum>& checksums) {
@@ -175,6 +176,10 @@ IndexFile parse_file(const Read& json, const Reader& read) {
   file.header_bytes = read.integer_at(json, "header_bytes");
   file.header_checksum = read.checksum(read.at(json, "header_checksum"), "header_checksum");
   if (file.header_bytes > file.bytes) fail_env("{}: {} is all header", read.where, file.name);
+  if (file.header_bytes > kMostHeaderBytes) {
+    fail_env("{}: {}: header_bytes = {} is above {}, which no safetensors file has", read.where, file.name,
+             file.header_bytes, kMostHeaderBytes);
+  }
   return file;
 }
 }  // namespace

@@ -120,8 +120,8 @@ TEST_F(Damage, ARenamedFolder) {
   EXPECT_THAT(report.faults[0], HasSubstr("holds step 1"));
   // Nor is it taken where only headers are looked at; the next older one is.
   std::string told;
-  const auto found = newest_good(
-      *store_, {}, [&](const std::string& why) { told += why; }, {.trust = Trust::headers});
+  const auto found =
+      newest_good(*store_, {}, [&](const std::string& why) { told += why; }, {.trust = Trust::headers});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->meta().step, 2);
   EXPECT_THAT(told, HasSubstr("step-00000003 holds step 1"));
