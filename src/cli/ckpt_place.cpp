@@ -2,6 +2,7 @@
 #include "cli/ckpt_place.h"
 
 #include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 #include "cli/store_environment.h"
@@ -15,12 +16,14 @@ namespace fs = std::filesystem;
 
 // The folder of checkpoints that a path means: a run's, or that folder itself.
 std::string checkpoints_folder(const std::string& path) {
-  if (!fs::is_directory(path)) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
     fail_user("there is no folder {}; give a run's folder, for example runs/demo", path);
   }
-  if (fs::is_directory(path + "/checkpoints")) return path + "/checkpoints";
+  if (fs::is_directory(path + "/checkpoints", ignored)) return path + "/checkpoints";
   if (!list_checkpoints(*open_directory_store(path)).empty()) return path;
-  if (fs::exists(path + "/config.toml")) return path + "/checkpoints";  // a run that saved nothing yet
+  if (fs::exists(path + "/config.toml", ignored))
+    return path + "/checkpoints";  // a run that saved nothing yet
   fail_user("{} is no run and holds no checkpoints; give a run's folder, for example runs/demo", path);
 }
 
@@ -47,8 +50,9 @@ CheckpointPlace checkpoint_place(const std::string& argument) {
   if (is_s3_url(argument)) return s3_place(argument);
   const fs::path path = without_last_slash(argument);
   // A run may be called step-00000001 as well.
-  if (fs::is_directory(path) && step_of_name(path.filename().string()) &&
-      !fs::is_directory(path / "checkpoints")) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored) && step_of_name(path.filename().string()) &&
+      !fs::is_directory(path / "checkpoints", ignored)) {
     return {open_directory_store(path.has_parent_path() ? path.parent_path().string() : "."),
             path.filename().string()};
   }

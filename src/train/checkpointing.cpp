@@ -26,8 +26,11 @@ SaveOptions save_options(const RunSetup& run) {
 Checkpointing::Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, const Files& files)
     : run_(run), link_(link), files_(files), saver_(link, mine.engine, *run.checkpoints, save_options(run)) {}
 
-void Checkpointing::save(const CheckpointMeta& meta) {
-  start(meta, run_.spec.checkpoint.async ? Saver::Behind::yes : Saver::Behind::no);
+double Checkpointing::save(const CheckpointMeta& meta) {
+  const bool async = run_.spec.checkpoint.async;
+  const double longest_s = start(meta, async ? Saver::Behind::yes : Saver::Behind::no);
+  // One that the steps waited for has ended on every rank.
+  return async ? longest_s : std::max(longest_s, report());
 }
 
 void Checkpointing::save_last(const CheckpointMeta& meta) {
@@ -35,12 +38,14 @@ void Checkpointing::save_last(const CheckpointMeta& meta) {
   report(meta.step);
 }
 
-void Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
+double Checkpointing::start(const CheckpointMeta& meta, Saver::Behind behind) {
+  const double before = saver_.blocked_s();
+  const double longest_s = report();  // of the save before, which would be waited for in any case
   if (files_.recorder != nullptr) files_.recorder->sync();
   if (files_.samples != nullptr) files_.samples->sync();
-  const double before = saver_.blocked_s();
   saver_.save(meta, behind);
   costs_.blocked_s += saver_.blocked_s() - before;
+  return longest_s;
 }
 
 double Checkpointing::report() { return report(kNone); }

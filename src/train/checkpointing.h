@@ -20,9 +20,10 @@ class Checkpointing {
   Checkpointing(RunSetup& run, RankSetup& mine, RankLink& link, const Files& files);
 
   // Saves the state as it is, behind the steps that follow where the config says so. Every rank calls it
-  // after the same step.
-  void save(const CheckpointMeta& meta);
-  // Likewise, and returns when it stands; for the end of a run, which fails with it.
+  // after the same step. Reports first how the save before ended; returns what report() does.
+  double save(const CheckpointMeta& meta);
+  // Likewise, and returns when it stands; for the end of a run, which fails with it (of the save before, only
+  // where checkpoint.on_failure says so).
   void save_last(const CheckpointMeta& meta);
 
   bool is_under_way() const { return saver_.is_under_way(); }
@@ -37,7 +38,7 @@ class Checkpointing {
   CheckpointCosts take_costs();
 
  private:
-  void start(const CheckpointMeta& meta, Saver::Behind behind);
+  double start(const CheckpointMeta& meta, Saver::Behind behind);
   double report(int64_t needed_step);
   void say(const SaveNews& news);
 

@@ -118,6 +118,11 @@ OpenCheckpoint open_checkpoint(const std::string& path, const S3Options& s3, int
 std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const ResumeChoice& choice, int threads,
                                              Log& log, Trust trust) {
   CHECK(choice.kind != ResumeChoice::Kind::from, "{} is not the run's own", choice.path);
+  std::error_code error;
+  if (std::filesystem::is_symlink(folder.checkpoints(), error) &&
+      !std::filesystem::exists(folder.checkpoints(), error))
+    fail_env("{} is a link to a place that is not there: mount it, or remove the link to start anew",
+             folder.checkpoints());
   if (choice.kind == ResumeChoice::Kind::automatic) {
     auto found = newest(folder.checkpoints(), threads, log, {.trust = trust});
     if (!found && !committed(folder.checkpoints()).empty())

@@ -58,7 +58,9 @@ void Saver::wait() {
 }
 
 std::vector<SaveNews> Saver::take_news() {
+  const double start = seconds_now();
   wait();
+  blocked_s_ += seconds_now() - start;
   return std::exchange(news_, {});
 }
 

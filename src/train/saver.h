@@ -49,7 +49,7 @@ class Saver {
   // same step.
   std::vector<SaveNews> take_news();
 
-  // Seconds that save() has kept the loop waiting so far.
+  // Seconds that save() and take_news() have kept the loop waiting so far.
   double blocked_s() const { return blocked_s_; }
 
  private:

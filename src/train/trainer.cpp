@@ -110,14 +110,16 @@ class Trainer {
     Log(LogOptions{}).warn("rank {}: {}", link_.rank(), *warning);  // this process says nothing else
   }
 
-  void report() {
-    const double save_s = checkpointing_->report();
-    if (clock_) clock_->saw_save(save_s);
-  }
+  void report() { saw_save(checkpointing_->report()); }
 
   void save() {
     if (clock_) clock_->begin_save(process_age_s());
-    checkpointing_->save(checkpoint_meta());
+    saw_save(checkpointing_->save(checkpoint_meta()));
+  }
+
+  // 0: none has ended.
+  void saw_save(double save_s) {
+    if (clock_ && save_s > 0) clock_->saw_save(save_s);
   }
 
   int end(RunEnd why) {

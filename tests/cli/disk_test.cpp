@@ -68,5 +68,39 @@ TEST(Disk, UnwritableIsSaidInOneLine) {
   EXPECT_NE(blocked.err.find("runs/blocked/checkpoints"), std::string::npos) << blocked.err;
 }
 
+// The disk that the checkpoints are on is not mounted: to begin anew would throw away what the run has done.
+TEST(Disk, CheckpointsBehindADeadLinkAreNotBegunAnew) {
+  const TinyRun tiny;
+  ASSERT_EQ(tiny.train().exit_code, 0);
+  const std::string folder = tiny.run_folder("tiny");
+  const std::string metrics = test::slurp(folder + "/metrics.jsonl");
+  std::filesystem::rename(folder + "/checkpoints", folder + "/elsewhere");
+  std::filesystem::create_symlink("nowhere", folder + "/checkpoints");
+  const Outcome refused = tiny.train();
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("runs/tiny/checkpoints is a link to a place that is not there"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(test::slurp(folder + "/metrics.jsonl"), metrics);
+  std::filesystem::remove(folder + "/checkpoints");
+  std::filesystem::create_symlink("elsewhere", folder + "/checkpoints");
+  EXPECT_EQ(tiny.train({{"run.steps", "15"}}).exit_code, 0);
+}
+
+// A link to itself under a checkpoint's name is none.
+TEST(Disk, ALinkToItselfIsNoCheckpoint) {
+  const TinyRun tiny;
+  ASSERT_EQ(tiny.train({{"lr.decay_steps", "15"}}).exit_code, 0);
+  const std::string checkpoint = tiny.run_folder("tiny") + "/checkpoints/step-00000012";
+  std::filesystem::remove_all(checkpoint);
+  std::filesystem::create_symlink("step-00000012", checkpoint);
+  EXPECT_NE(tiny.run({"ckpt", "verify", "runs/tiny/checkpoints/step-00000012"}).exit_code, 134);
+  EXPECT_EQ(tiny.run({"ckpt", "verify", "runs/tiny"}).exit_code, 0);
+  const Outcome resumed = tiny.train({{"run.steps", "15"}, {"lr.decay_steps", "15"}});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("resumed from runs/tiny/checkpoints/step-00000008"), std::string::npos)
+      << resumed.err;
+}
+
 }  // namespace
 }  // namespace trireme

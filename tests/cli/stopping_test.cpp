@@ -135,5 +135,32 @@ TEST_P(FailingSaves, EndTheRunWithTheLastOne) {
       << stopped.err;
 }
 
+// Where the steps wait for a save, none is done behind one that failed; and only the last save of a run must
+// succeed.
+TEST(Stopping, ASaveThatTheStepsWaitForIsSpokenOfAtOnce) {
+  const TinyRun tiny;
+  const std::string checkpoints = tiny.run_folder("tiny") + "/checkpoints";
+  write_bytes(checkpoints, "in the way");
+  const Outcome stopped = tiny.train({{"checkpoint.async", "false"}});
+  EXPECT_EQ(stopped.exit_code, 3) << stopped.err;
+  EXPECT_EQ(tiny.metric("tiny", "loss").size(), 4u);
+
+  for (const char* async : {"false", "true"}) {
+    SCOPED_TRACE(async);
+    std::filesystem::remove_all(checkpoints);
+    write_bytes(checkpoints, "in the way");
+    Process process(TinyRun::train_arguments(
+                        endless({{"checkpoint.on_failure", "continue"}, {"checkpoint.async", async}})),
+                    tiny.path());
+    const std::string log = tiny.run_folder("tiny") + "/train.log";
+    const size_t before = test::slurp(log).size();
+    wait_for(process, [&] { return test::slurp(log).find("going on", before) != std::string::npos; });
+    std::filesystem::remove(checkpoints);
+    process.send(SIGTERM);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.exit_code, 75) << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace trireme

@@ -9,9 +9,12 @@
 
 namespace trireme {
 namespace {
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // as written
+using Read = nlohmann::json;          // as read: finds a key among many fast, as an ordered one does not
 
 constexpr int64_t kVersion = 1;
+constexpr int64_t kMostCounted = int64_t{1} << 60;
+constexpr int64_t kMostHeaderBytes = 100'000'008;  // of safetensors, its length included
 constexpr const char* kFormat = "trireme-checkpoint";
 
 Json checksums_json(const std::vector<Checksum>& checksums) {
@@ -46,34 +49,41 @@ Json file_json(const IndexFile& file) {
 struct Reader {
   const std::string& where;
 
-  const Json& at(const Json& object, const char* key) const {
+  const Read& at(const Read& object, const char* key) const {
     if (!object.is_object() || !object.contains(key)) fail_env("{}: no {}", where, key);
     return object[key];
   }
-  const Json& array(const Json& object, const char* key) const {
-    const Json& value = at(object, key);
+  const Read& array(const Read& object, const char* key) const {
+    const Read& value = at(object, key);
     if (!value.is_array()) fail_env("{}: {} is not a list", where, key);
     return value;
   }
-  int64_t integer(const Json& value, const char* key) const {
+  int64_t integer(const Read& value, const char* key) const {
     if (!value.is_number_integer() || value.get<int64_t>() < 0) {
+      // A list or an object may be nested deeper than it can be printed.
       fail_env("{}: {} = {} is not an integer of at least 0", where, key,
                value.is_primitive() ? value.dump() : value.type_name());
     }
     return value.get<int64_t>();
   }
-  int64_t integer_at(const Json& object, const char* key) const { return integer(at(object, key), key); }
-  std::string string(const Json& value, const char* key) const {
+  // What the training loop goes on counting from: the sums of two never overflow.
+  int64_t position_at(const Read& object, const char* key) const {
+    const int64_t value = integer_at(object, key);
+    if (value > kMostCounted) fail_env("{}: {} = {} is more than any run comes to", where, key, value);
+    return value;
+  }
+  int64_t integer_at(const Read& object, const char* key) const { return integer(at(object, key), key); }
+  std::string string(const Read& value, const char* key) const {
     if (!value.is_string()) fail_env("{}: {} is not a string", where, key);
     return value.get<std::string>();
   }
-  std::string string_at(const Json& object, const char* key) const { return string(at(object, key), key); }
-  Shape shape(const Json& object, const char* key) const {
+  std::string string_at(const Read& object, const char* key) const { return string(at(object, key), key); }
+  Shape shape(const Read& object, const char* key) const {
     Shape shape;
-    for (const Json& extent : array(object, key)) shape.push_back(integer(extent, key));
+    for (const Read& extent : array(object, key)) shape.push_back(integer(extent, key));
     return shape;
   }
-  Checksum checksum(const Json& value, const char* key) const {
+  Checksum checksum(const Read& value, const char* key) const {
     const std::string text = string(value, key);
     Checksum sum;
     const char* middle = text.data() + 16;
@@ -124,7 +134,7 @@ void check_piece(const IndexPiece& piece, const IndexTensor& tensor, const Check
   }
 }
 
-IndexTensor parse_tensor(const Json& json, const CheckpointIndex& index, const Reader& read) {
+IndexTensor parse_tensor(const Read& json, const CheckpointIndex& index, const Reader& read) {
   IndexTensor tensor;
   tensor.name = read.string_at(json, "name");
   const std::string dtype = read.string_at(json, "dtype");
@@ -133,7 +143,7 @@ IndexTensor parse_tensor(const Json& json, const CheckpointIndex& index, const R
   tensor.dtype = *known;
   tensor.shape = read.shape(json, "shape");
   checked_count(tensor.shape, tensor, read.where);
-  for (const Json& item : read.array(json, "pieces")) {
+  for (const Read& item : read.array(json, "pieces")) {
     IndexPiece piece;
     piece.file = read.integer_at(item, "file");
     piece.name = read.string_at(item, "name");
@@ -148,7 +158,7 @@ IndexTensor parse_tensor(const Json& json, const CheckpointIndex& index, const R
     piece.part.last = elements[1];
     piece.begin = bytes[0];
     piece.end = bytes[1];
-    for (const Json& sum : read.array(item, "checksums"))
+    for (const Read& sum : read.array(item, "checksums"))
       piece.checksums.push_back(read.checksum(sum, "checksums"));
     check_piece(piece, tensor, index, read.where);
     tensor.pieces.push_back(std::move(piece));
@@ -156,7 +166,7 @@ IndexTensor parse_tensor(const Json& json, const CheckpointIndex& index, const R
   return tensor;
 }
 
-IndexFile parse_file(const Json& json, const Reader& read) {
+IndexFile parse_file(const Read& json, const Reader& read) {
   IndexFile file;
   file.name = read.string_at(json, "name");
   if (file.name.empty() || file.name.front() == '.' || file.name.find('/') != std::string::npos) {
@@ -166,6 +176,10 @@ IndexFile parse_file(const Json& json, const Reader& read) {
   file.header_bytes = read.integer_at(json, "header_bytes");
   file.header_checksum = read.checksum(read.at(json, "header_checksum"), "header_checksum");
   if (file.header_bytes > file.bytes) fail_env("{}: {} is all header", read.where, file.name);
+  if (file.header_bytes > kMostHeaderBytes) {
+    fail_env("{}: {}: header_bytes = {} is above {}, which no safetensors file has", read.where, file.name,
+             file.header_bytes, kMostHeaderBytes);
+  }
   return file;
 }
 }  // namespace
@@ -210,7 +224,7 @@ std::string to_json(const CheckpointIndex& index) {
 }
 
 CheckpointIndex parse_index(const std::string& text, const std::string& where) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Read json = Read::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) fail_env("{} is not JSON", where);
   const Reader read{where};
   if (read.string_at(json, "format") != kFormat) fail_env("{} is not the index of a checkpoint", where);
@@ -221,11 +235,13 @@ CheckpointIndex parse_index(const std::string& text, const std::string& where) {
   if (read.string_at(json, "checksum") != "xxh3-128") fail_env("{}: checksums are not xxh3-128", where);
 
   CheckpointIndex index;
-  index.meta.step = read.integer_at(json, "step");
-  index.meta.data_position = read.integer_at(json, "data_position");
-  index.meta.tokens_seen = read.integer_at(json, "tokens_seen");
-  index.meta.skipped_steps = read.integer_at(json, "skipped_steps");
-  const Json& counts = read.at(json, "counts");
+  index.meta.step = read.position_at(json, "step");
+  index.meta.data_position = read.position_at(json, "data_position");
+  index.meta.tokens_seen = read.position_at(json, "tokens_seen");
+  index.meta.skipped_steps = read.position_at(json, "skipped_steps");
+  if (index.meta.skipped_steps > index.meta.step)
+    fail_env("{}: skipped_steps = {} of {} steps", where, index.meta.skipped_steps, index.meta.step);
+  const Read& counts = read.at(json, "counts");
   if (!counts.is_object()) fail_env("{}: counts is not an object", where);
   for (const auto& [name, value] : counts.items()) {
     if (!value.is_number_integer()) fail_env("{}: counts.{} is not an integer", where, name);
@@ -235,8 +251,8 @@ CheckpointIndex parse_index(const std::string& text, const std::string& where) {
   index.checksum_block_bytes = read.integer_at(json, "checksum_block_bytes");
   if (index.checksum_block_bytes < 8 || index.checksum_block_bytes % 8 != 0)
     fail_env("{}: checksum_block_bytes = {} is not a multiple of 8", where, index.checksum_block_bytes);
-  for (const Json& file : read.array(json, "files")) index.files.push_back(parse_file(file, read));
-  for (const Json& tensor : read.array(json, "tensors"))
+  for (const Read& file : read.array(json, "files")) index.files.push_back(parse_file(file, read));
+  for (const Read& tensor : read.array(json, "tensors"))
     index.tensors.push_back(parse_tensor(tensor, index, read));
   std::sort(index.tensors.begin(), index.tensors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -125,7 +125,7 @@ void make_folders(const std::string& path) {
 bool path_exists(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0) return true;
-  if (errno != ENOENT && errno != ENOTDIR) fail("look at", path);
+  if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) fail("look at", path);
   return false;
 }
 

@@ -118,6 +118,13 @@ TEST_F(Damage, ARenamedFolder) {
   const VerifyReport report = verify_checkpoint(*store_, "step-00000003");
   ASSERT_EQ(report.faults.size(), 1u);
   EXPECT_THAT(report.faults[0], HasSubstr("holds step 1"));
+  // Nor is it taken where only headers are looked at; the next older one is.
+  std::string told;
+  const auto found =
+      newest_good(*store_, {}, [&](const std::string& why) { told += why; }, {.trust = Trust::index});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->meta().step, 2);
+  EXPECT_THAT(told, HasSubstr("step-00000003 holds step 1"));
 }
 
 // An index with a right checksum and wrong content: written by a broken or hostile program.
@@ -149,8 +156,29 @@ TEST_F(Damage, ASenselessIndexIsRefusedWithoutReadingPastAnything) {
   EXPECT_THAT(refused("\"checksum_block_bytes\": 1048576", "\"checksum_block_bytes\": 0"),
               HasSubstr("checksum_block_bytes = 0 is not a multiple of 8"));
   EXPECT_THAT(refused("\"shape\":[8]", "\"shape\":[9223372036854775807]"), HasSubstr("overflows"));
+  EXPECT_THAT(refused("\"data_position\": ", "\"data_position\": 50000000000000000"),
+              HasSubstr("is more than any run comes to"));
+  EXPECT_THAT(refused("\"skipped_steps\": ", "\"skipped_steps\": 99"), HasSubstr("of 2 steps"));
   EXPECT_THAT(refused("{", "["), HasSubstr("is not JSON"));
   EXPECT_THAT(refused("\"pieces\"", "\"pieced\""), HasSubstr("no pieces"));
+}
+
+TEST_F(Damage, AnIndexOfAbsurdDepthOrWidthIsRefusedAtOnce) {
+  const auto reason_of = [&](const std::string& counts, const std::string& step) {
+    std::string json = R"({"format": "trireme-checkpoint", "version": 1, "checksum": "xxh3-128", )";
+    json += R"("data_position": 0, "tokens_seen": 0, "skipped_steps": 0, "step": )" + step;
+    json += ", \"counts\": {" + counts + "}}";
+    spill(file("index.json"), json);
+    spill(file("COMMITTED"), committed_text(json));
+    return reason();
+  };
+  EXPECT_THAT(reason_of("", std::string(1000000, '[') + std::string(1000000, ']')),
+              HasSubstr("step = array is not an integer"));
+  std::string counts = "\"a\": 0";
+  for (int i = 0; i < 300000; ++i) counts += ",\"" + std::to_string(i) + "\": 0";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(reason_of(counts, "2"), HasSubstr("no config"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(Damage, NothingIsWholeAtAll) {
