@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "base/exit_code.h"
 #include "cli/ckpt_command.h"
 #include "cli/ckpt_place.h"
 #include "io/checkpoint/copy.h"
+#include "io/store/s3_address.h"
 
 namespace trireme::cli {
 namespace {
@@ -33,6 +35,8 @@ bool verify_one(const ByteStore& store, const std::string& name, int threads) {
 
 int verify(const Options& options) {
   const CheckpointPlace place = checkpoint_place(options.path);
+  if (!place.name.empty() && !place.store->exists(place.name))
+    fail_user("there is no checkpoint {}", place.store->locate(place.name));
   if (!place.name.empty()) return verify_one(*place.store, place.name, options.threads) ? 0 : kEnvironment;
   int result = 0;
   int64_t checked = 0;
@@ -45,6 +49,8 @@ int verify(const Options& options) {
     ++checked;
     if (!verify_one(*place.store, checkpoint.name, options.threads)) result = kEnvironment;
   }
+  if (checked == 0 && is_s3_url(options.path))
+    fail_user("{} has no checkpoint: is it the right name?", options.path);
   if (checked == 0) fmt::print("no checkpoints in {}\n", place.store->locate(""));
   return result;
 }

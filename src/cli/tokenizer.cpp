@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "io/files/file_list.h"
 #include "io/files/whole_file.h"
 #include "io/tokenizer/tokenizer.h"
 
@@ -66,11 +67,12 @@ struct TrainRequest {
 
 int run_train(const TrainRequest& request) {
   const auto start = std::chrono::steady_clock::now();
-  const Tokenizer tokenizer = train_tokenizer(request.files, request.options);
+  const std::vector<std::string> files = expand_files(request.files, "FILE");
+  const Tokenizer tokenizer = train_tokenizer(files, request.options);
   save_tokenizer(tokenizer, request.out);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   fmt::print("{}: {} tokens ({} merges, {} special) from {} file(s) in {:.1f} s\n", request.out,
-             vocab_size(tokenizer), tokenizer.merges.size(), tokenizer.specials.size(), request.files.size(),
+             vocab_size(tokenizer), tokenizer.merges.size(), tokenizer.specials.size(), files.size(),
              seconds.count());
   if (vocab_size(tokenizer) < request.options.vocab_size) {
     fmt::print("Note: {} tokens were asked for; no further pair occurs {} times in this text.\n",
@@ -82,7 +84,7 @@ int run_train(const TrainRequest& request) {
 void add_train_command(CLI::App& parent, Action& action) {
   CLI::App* command = parent.add_subcommand("train", "Trains a byte-level BPE vocabulary on text files");
   const auto request = std::make_shared<TrainRequest>();  // also owned by the parser's bindings
-  command->add_option("FILE", request->files, "Text files")->required();
+  command->add_option("FILE", request->files, "Text files; names or globs, read in sorted order")->required();
   command
       ->add_option("--vocab", request->options.vocab_size, "Tokens in all, bytes and special tokens included")
       ->capture_default_str();

@@ -16,8 +16,13 @@ std::optional<Tokenizer> run_tokenizer(const RunSpec& spec, const std::string& r
   const std::string copy = RunFolder{run_path}.tokenizer();
   std::error_code error;
   if (std::filesystem::exists(copy, error)) return load_tokenizer(copy);
-  if (spec.data.tokenizer) return load_tokenizer(*spec.data.tokenizer);
-  return std::nullopt;
+  if (!spec.data.tokenizer) return std::nullopt;
+  if (!std::filesystem::exists(*spec.data.tokenizer, error))
+    fail_user(
+        "data.tokenizer = {} is not there, and copies of checkpoints have no tokenizer: give --set "
+        "data.tokenizer=PATH",
+        *spec.data.tokenizer);
+  return load_tokenizer(*spec.data.tokenizer);
 }
 
 }  // namespace

@@ -120,6 +120,8 @@ TEST_F(CkptS3, MistakesSayWhatToDo) {
   EXPECT_THAT(refused({"ckpt", "ls", "s3://No_Bucket/a"}), HasSubstr("\"No_Bucket\" is no name of a bucket"));
   EXPECT_THAT(refused({"ckpt", "push", "nowhere", place_}), HasSubstr("there is no folder nowhere"));
   EXPECT_THAT(refused({"ckpt", "pull", place_, "run"}), HasSubstr("has no checkpoint to copy"));
+  EXPECT_THAT(refused({"ckpt", "verify", place_}), HasSubstr("has no checkpoint: is it the right name?"));
+  EXPECT_THAT(refused({"ckpt", "verify", place_ + "/step-00000001"}), HasSubstr("there is no checkpoint"));
   save(9, 100);
   EXPECT_THAT(refused({"ckpt", "push", "run", place_ + "/step-00000009"}),
               HasSubstr("name what it lies in, without /step-00000009"));
