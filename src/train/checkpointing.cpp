@@ -13,12 +13,11 @@ constexpr int64_t kNone = -1;
 
 // What is being mirrored must not go meanwhile.
 SaveOptions save_options(const RunSetup& run) {
-  const CheckpointSpec& spec = run.spec.checkpoint;
   const auto being_mirrored = [&run] {
     const std::string name = run.mirror ? run.mirror->copying() : "";
     return name.empty() ? std::vector<std::string>() : std::vector{name};
   };
-  return {.keep = {.newest = spec.keep, .every_steps = spec.keep_every_steps}, .pinned = being_mirrored};
+  return {.keep = run.retention(), .pinned = being_mirrored};
 }
 
 }  // namespace

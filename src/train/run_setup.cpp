@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compile/memory_report.h"
+#include "io/checkpoint/retention.h"
 #include "io/store/directory_store.h"
 #include "obs/append_file.h"
 #include "train/data_options.h"
@@ -75,6 +76,10 @@ RunSetup::RunSetup(const RunSpec& run_spec, const ResumeChoice& resume, const S3
 void RunSetup::clear_leftovers() {
   try {
     for (const std::string& name : remove_leftovers(*checkpoints)) log.info("removed {}", name);
+    for (const std::string& name : superseded(list_checkpoints(*checkpoints), start.step, retention(), {})) {
+      checkpoints->remove(name);
+      log.info("removed {}", name);
+    }
   } catch (const EnvError& error) {
     log.warn("{}", error.what());
   }
@@ -129,6 +134,10 @@ void RunSetup::open_data() {
   data.emplace(training_options(spec, eot));
   if (!spec.data.val.empty() && spec.eval.every_steps > 0)
     eval_set.emplace(spec, eot, tokenizer ? &*tokenizer : nullptr);
+}
+
+Retention RunSetup::retention() const {
+  return {.newest = spec.checkpoint.keep, .every_steps = spec.checkpoint.keep_every_steps};
 }
 
 CompileOptions RunSetup::compile_options(int rank) const {

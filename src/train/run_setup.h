@@ -59,6 +59,7 @@ struct RunSetup {
   Peak peak;
 
   CompileOptions compile_options(int rank) const;
+  Retention retention() const;
   int reader_threads() const { return std::max(1, threads / here.count); }  // of one rank here
   // In the process of rank 0: goes on from the next older checkpoint, as this one is damaged. EnvError when
   // there is none, or this very one was asked for.

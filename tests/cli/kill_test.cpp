@@ -24,7 +24,7 @@ TEST(Kill, AtRandomMomentsChangesNoBit) {
   const RandomStream random(static_cast<uint64_t>(number_from("TRIREME_KILL_SEED", 1)), "test/kill");
   const TinyRun tiny;
   Settings settings = {
-      {"run.steps", "40"}, {"checkpoint.every_steps", "3"}, {"eval.every_steps", "7"}, {"run.name", "whole"}};
+      {"run.steps", "40"}, {"checkpoint.every_steps", "2"}, {"eval.every_steps", "7"}, {"run.name", "whole"}};
   const auto start = std::chrono::steady_clock::now();
   ASSERT_EQ(tiny.train(settings).exit_code, 0);
   const std::chrono::duration<double> whole_s = std::chrono::steady_clock::now() - start;
@@ -69,6 +69,9 @@ TEST(Kill, ADoneRunIsClearedUpToo) {
   ASSERT_NE(tiny.checkpoints("tiny"), whole);
   EXPECT_EQ(tiny.train().exit_code, 0);
   EXPECT_EQ(tiny.checkpoints("tiny"), whole);
+  // One that the last save had yet to remove.
+  EXPECT_EQ(tiny.train({{"checkpoint.keep", "2"}}).exit_code, 0);
+  EXPECT_EQ(tiny.checkpoints("tiny"), (std::vector<std::string>{whole.end() - 2, whole.end()}));
 }
 
 struct Damage {
