@@ -142,7 +142,7 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
           context_part(compiled.program, spec, rows(first, first + mine, INT64_MAX, documents));
       const double own = mesh.counts_rows(link.rank()) ? static_cast<double>(batch.counted) : 0.0;
       const auto counted = static_cast<int64_t>(link.sum(own, "counted tokens"));
-      trace.counted = counted;
+      if (link.leads()) trace.counted = counted;
       const StepOutcome outcome =
           run_optimizer_step(engine, spec.optimizer, {spec.optimizer.lr, step + 1, counted},
                              arrays_of(compiled.program, spec, batch));
