@@ -108,7 +108,12 @@ void RunSetup::open_initial_weights() {
              *spec.model.init_from, checkpoint->reader.location());
     return;
   }
-  initial.emplace(*spec.model.init_from, spec.model, [&](const std::string& note) { log.info("{}", note); });
+  try {
+    initial.emplace(*spec.model.init_from, spec.model,
+                    [&](const std::string& note) { log.info("{}", note); });
+  } catch (const UserError& error) {
+    fail_user("model.init_from = {}: {}", *spec.model.init_from, error.what());
+  }
   log.info("the first weights are those of {}", *spec.model.init_from);
 }
 
