@@ -177,15 +177,15 @@ void check_nothing_superseded(const RunFolder& folder, const OpenCheckpoint& sta
 
 void check_same_run(const RunSpec& spec, const CheckpointMeta& meta, Log& log) {
   const RunSpec before = parse_config(meta.config_toml, "the checkpoint's config");
+  const auto shown = [](const std::string& value) { return value.empty() ? "(unset)" : value; };
   for (const Difference& difference : diff(before, spec)) {
-    if (difference.key.starts_with("model.") && difference.effect == Effect::math)
+    if (difference.effect != Effect::math) continue;
+    if (difference.key.starts_with("model."))
       fail_user(
           "{} = {}, but the checkpoint was trained with {}: a run keeps its model; choose another run.name "
           "to start anew",
-          difference.key, difference.after.empty() ? "(unset)" : difference.after,
-          difference.before.empty() ? "(unset)" : difference.before);
-    if (difference.effect == Effect::math)
-      log.warn("{} was {} and is now {}", difference.key, difference.before, difference.after);
+          difference.key, shown(difference.after), shown(difference.before));
+    log.warn("{} was {} and is now {}", difference.key, shown(difference.before), shown(difference.after));
   }
 }
 
