@@ -82,7 +82,7 @@ void strip_wrapping(ForeignTensors& tensors, const std::string& embedding, const
   std::map<std::string, ForeignTensor> kept;
   std::vector<std::string> outside;
   for (auto& [name, tensor] : tensors.tensors) {
-    const auto begins = [&](const std::string& other) { return name.starts_with(other); };
+    const auto begins = [&own = name](const std::string& other) { return own.starts_with(other); };
     if (name.starts_with(wrapping) && std::ranges::none_of(others, begins))
       kept[name.substr(wrapping.size())] = std::move(tensor);
     else
