@@ -155,27 +155,31 @@ class ProgramReader {
     program_.groups.push_back(std::move(group));
   }
 
-  // "shard=BEGIN+COUNT", within the group.
-  void read_shard(ParamGroup& group) {
-    const std::string_view text = reader_.value_of("shard");
-    const size_t plus = text.find('+');
-    if (plus == std::string_view::npos) reader_.fail(fmt::format("'{}' is no shard", text));
-    group.shard_begin = reader_.integer(text.substr(0, plus));
-    group.shard_elements = reader_.integer(text.substr(plus + 1));
-    if (group.shard_begin < 0 || group.shard_elements < 0 ||
-        group.shard_elements > group.elements - group.shard_begin)
-      reader_.fail(fmt::format("shard {} is not within {} elements", text, group.elements));
+  // The two sides of a value such as "BEGIN+COUNT" or "INDEX/COUNT".
+  std::pair<std::string_view, std::string_view> sides(std::string_view key, char between) {
+    const std::string_view text = reader_.value_of(key);
+    const size_t at = text.find(between);
+    if (at == std::string_view::npos) reader_.fail(fmt::format("'{}' is no {}", text, key));
+    return {text.substr(0, at), text.substr(at + 1)};
   }
 
-  // "copy=INDEX/COUNT"
+  // Within the group.
+  void read_shard(ParamGroup& group) {
+    const auto [begin, count] = sides("shard", '+');
+    group.shard_begin = reader_.integer(begin);
+    group.shard_elements = reader_.integer(count);
+    if (group.shard_begin < 0 || group.shard_elements < 0 ||
+        group.shard_elements > group.elements - group.shard_begin)
+      reader_.fail(fmt::format("shard {}+{} is not within {} elements", begin, count, group.elements));
+  }
+
   void read_copy(ParamGroup& group) {
-    const std::string_view text = reader_.value_of("copy");
-    const size_t slash = text.find('/');
-    if (slash == std::string_view::npos) reader_.fail(fmt::format("'{}' is no copy", text));
-    group.copy = reader_.index(text.substr(0, slash));
-    group.copies = reader_.index(text.substr(slash + 1));
+    const auto [copy, copies] = sides("copy", '/');
+    group.copy = reader_.index(copy);
+    group.copies = reader_.index(copies);
     if (group.copy < 0 || group.copy >= group.copies || group.copies > program_.mesh.pp)
-      reader_.fail(fmt::format("copy {} is not one of {} ranks of the pipeline", text, program_.mesh.pp));
+      reader_.fail(
+          fmt::format("copy {}/{} is not one of {} ranks of the pipeline", copy, copies, program_.mesh.pp));
   }
 
   void read_role(Param& param) {

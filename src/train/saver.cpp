@@ -21,6 +21,7 @@ Saver::Saver(RankLink& link, const Engine& engine, ByteStore& store, SaveOptions
       store_(store),
       options_(std::move(options)),
       block_bytes_(checksum_block_bytes(state_bytes(engine.program()))),
+      parts_(written_parts(engine)),
       leads_(link.leads()),
       rank_(link.rank()),
       threads_(link.threads()),
@@ -37,9 +38,8 @@ void Saver::save(const CheckpointMeta& meta, Behind behind) {
   if (!engine_.host_addressable()) return;
   const double start = seconds_now();
   wait();
-  std::vector<TensorPart> parts = written_parts(engine_);
   const bool copied = behind == Behind::yes;
-  if (copied) parts = staged(std::move(parts), engine_.staging(), threads_);
+  std::vector<TensorPart> parts = copied ? staged(parts_, engine_.staging(), threads_) : parts_;
   under_way_ = true;
   ended_.store(false);
   saves_ = worker_.submit([this, meta, parts = std::move(parts)] {

@@ -60,7 +60,8 @@ class Saver {
   const Engine& engine_;
   ByteStore& store_;
   SaveOptions options_;
-  int64_t block_bytes_;  // of checksums
+  int64_t block_bytes_;            // of checksums
+  std::vector<TensorPart> parts_;  // what this rank writes, in place
   bool leads_;
   int rank_, threads_;
   std::unique_ptr<Communicator> ranks_;  // null with one rank

@@ -43,7 +43,6 @@ std::vector<TensorPart> written_parts(const Engine& engine) {
                                                      static_cast<size_t>(box.last - box.first)))});
     }
   }
-  std::ranges::stable_sort(parts, {}, entry_name);
   return parts;
 }
 

@@ -24,8 +24,8 @@ bool keeps(const Program& program, ParamState state);
 // Of all ranks together.
 int64_t state_bytes(const Program& program);
 
-// What this rank writes to a checkpoint, in the order in which it stands in its file; views of the arena.
-// Empty where the host cannot address that.
+// What this rank writes to a checkpoint: views of the arena, which stay as long as the engine does. Empty
+// where the host cannot address that.
 std::vector<TensorPart> written_parts(const Engine& engine);
 
 // The same with their bytes copied into `staging` one behind the other, by so many threads. It is large
