@@ -22,7 +22,4 @@ CheckpointPlace checkpoint_place(const std::string& argument);
 // so; else into the checkpoints/ of a run, which need not be there yet.
 std::unique_ptr<ByteStore> place_for_copies(const std::string& argument);
 
-// The names of the committed ones, by step.
-std::vector<std::string> committed_names(const ByteStore& store);
-
 }  // namespace trireme::cli

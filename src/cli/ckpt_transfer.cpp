@@ -11,6 +11,7 @@
 #include "cli/ckpt_command.h"
 #include "cli/ckpt_place.h"
 #include "io/checkpoint/copy.h"
+#include "io/checkpoint/place.h"
 
 namespace trireme::cli {
 namespace {
@@ -32,7 +33,9 @@ void copy(const ByteStore& from, const std::string& name, ByteStore& to, const O
 
 std::vector<std::string> chosen(const CheckpointPlace& place, const std::string& argument) {
   if (!place.name.empty()) return {place.name};
-  std::vector<std::string> names = committed_names(*place.store);
+  std::vector<std::string> names;
+  for (const CheckpointName& checkpoint : committed_checkpoints(*place.store))
+    names.push_back(checkpoint.name);
   if (names.empty()) fail_user("{} has no checkpoint to copy: train it first, or look at the name", argument);
   return names;
 }

@@ -17,6 +17,7 @@
 #include "exchange/stand_in_config.h"
 #include "exchange/text_file.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/place.h"
 #include "io/store/directory_store.h"
 #include "io/store/posix_file.h"
 
@@ -53,8 +54,7 @@ class ScratchMapping {
 };
 
 RunSpec spec_of(const ImportOptions& options, const std::string& run) {
-  const fs::path folder = fs::path(run).lexically_normal();
-  const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  const fs::path named = without_last_slash(run);
   if (const std::string name = named.filename().string(); name.empty() || name == "." || name == "..")
     fail_user("--out \"{}\" has no name for the run; write it like --out runs/gpt2", run);
   std::vector<std::string> overrides = {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "io/checkpoint/names.h"
+#include "io/checkpoint/place.h"
 #include "io/store/directory_store.h"
 
 namespace trireme {
@@ -13,8 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::string> tokenizer_of(const fs::path& checkpoints) {
-  fs::path folder = fs::absolute(checkpoints).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
+  const fs::path folder = without_last_slash(fs::absolute(checkpoints).string());
   const std::string path = (folder.parent_path() / "tokenizer.json").string();
   std::error_code error;
   return fs::exists(path, error) ? std::optional(path) : std::nullopt;
@@ -23,24 +22,19 @@ std::optional<std::string> tokenizer_of(const fs::path& checkpoints) {
 }  // namespace
 
 SavedRun open_saved_run(const std::string& path) {
-  fs::path given = fs::path(path).lexically_normal();
-  if (given.filename().empty()) given = given.parent_path();
   std::error_code error;
-  if (!fs::is_directory(given, error))
+  if (!fs::is_directory(path, error))
     fail_user("there is no folder {}; name a run or a checkpoint like runs/demo/checkpoints/step-00000100",
               path);
-  fs::path folder = given;
-  std::string name;
-  if (fs::is_directory(given / "checkpoints", error)) {
-    folder = given / "checkpoints";
-  } else if (step_of_name(given.filename().string())) {
-    folder = given.has_parent_path() ? given.parent_path() : fs::path(".");
-    name = given.filename().string();
-  }
+  const auto one = named_checkpoint(path);
+  const fs::path run = fs::path(without_last_slash(path)) / "checkpoints";
+  const fs::path folder = one                            ? fs::path(one->in)
+                          : fs::is_directory(run, error) ? run
+                                                         : fs::path(without_last_slash(path));
   auto store = open_directory_store(folder.string());
-  if (name.empty())
-    for (const CheckpointName& found : list_checkpoints(*store))
-      if (found.committed) name = found.name;
+  std::string name = one ? one->name : "";
+  if (!one)
+    for (const CheckpointName& found : committed_checkpoints(*store)) name = found.name;
   if (name.empty()) fail_user("{} has no checkpoint: train it first", path);
   CheckpointReader reader(*store, name);
   return {std::move(store), std::move(reader), tokenizer_of(folder)};

@@ -6,17 +6,12 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "io/checkpoint/place.h"
 #include "io/store/posix_file.h"
 
 namespace trireme {
 namespace {
 namespace fs = std::filesystem;
-
-std::string without_last_slash(const std::string& path) {
-  fs::path given = fs::path(path).lexically_normal();
-  if (!given.has_filename()) given = given.parent_path();
-  return given.string();
-}
 
 void require_free(const std::string& path, Staged what) {
   if (path.empty())

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/checkpoint/names.h"
+#include "io/checkpoint/place.h"
 #include "io/store/directory_store.h"
 #include "io/store/open_store.h"
-#include "io/store/s3_store.h"
+#include "io/store/s3_address.h"
 
 namespace trireme {
 namespace {
@@ -18,14 +18,9 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-std::vector<CheckpointName> committed(const ByteStore& store) {
-  std::vector<CheckpointName> found = list_checkpoints(store);
-  std::erase_if(found, [](const CheckpointName& checkpoint) { return !checkpoint.committed; });
-  return found;
-}
-
 std::vector<CheckpointName> committed(const std::string& folder) {
-  return is_folder(folder) ? committed(*open_directory_store(folder)) : std::vector<CheckpointName>();
+  return is_folder(folder) ? committed_checkpoints(*open_directory_store(folder))
+                           : std::vector<CheckpointName>();
 }
 
 std::optional<OpenCheckpoint> newest(std::unique_ptr<ByteStore> store, int threads, Log& log,
@@ -47,68 +42,33 @@ OpenCheckpoint open_one(std::unique_ptr<ByteStore> store, const std::string& nam
   return {std::move(store), std::move(reader)};
 }
 
-std::filesystem::path without_last_slash(const std::string& path) {
-  const std::filesystem::path given = std::filesystem::path(path).lexically_normal();
-  return given.filename().empty() ? given.parent_path() : given;
-}
-
 [[noreturn]] void fail_all_damaged(const ByteStore& store) {
   fail_env(
       "none of the {} checkpoints of {} can be read: bring back a good one, or choose another run.name "
       "to start anew",
-      committed(store).size(), store.locate(""));
-}
-
-// The last name of s3://bucket/a/b, and the place that it is in.
-struct S3Name {
-  S3Place in;
-  std::string name;
-};
-S3Name last_name_of(const std::string& url) {
-  S3Place place = parse_s3_url(url);
-  const size_t slash = place.prefix.find_last_of('/');
-  const size_t last = slash == std::string::npos ? 0 : slash + 1;
-  const std::string name = place.prefix.substr(last);
-  place.prefix.resize(last == 0 ? 0 : slash);
-  return {std::move(place), name};
-}
-
-OpenCheckpoint open_in_s3(const std::string& url, const S3Options& s3, int threads, Log& log, Trust trust) {
-  const S3Name last = last_name_of(url);
-  if (step_of_name(last.name)) return open_one(open_s3_store(last.in, s3), last.name, threads, trust);
-  auto found = newest(open_s3_store(parse_s3_url(url), s3), threads, log, {.trust = trust});
-  if (!found)
-    fail_user("{} has no checkpoint that can be read: look at it with trireme ckpt ls {}", url, url);
-  return std::move(*found);
-}
-
-// A run may be called step-00000001 as well.
-bool is_checkpoint(const std::filesystem::path& folder) {
-  std::error_code error;
-  return step_of_name(folder.filename().string()) &&
-         !std::filesystem::is_directory(folder / "checkpoints", error);
+      committed_checkpoints(store).size(), store.locate(""));
 }
 
 }  // namespace
 
-bool names_one_checkpoint(const std::string& path) {
-  if (is_s3_url(path)) return step_of_name(last_name_of(path).name).has_value();
-  return is_checkpoint(without_last_slash(path));
-}
+bool names_one_checkpoint(const std::string& path) { return named_checkpoint(path).has_value(); }
 
 OpenCheckpoint open_checkpoint(const std::string& path, const S3Options& s3, int threads, Log& log,
                                Trust trust) {
-  if (is_s3_url(path)) return open_in_s3(path, s3, threads, log, trust);
+  if (const auto one = named_checkpoint(path))
+    return open_one(open_store(one->in, s3), one->name, threads, trust);
+  if (is_s3_url(path)) {
+    auto found = newest(open_store(path, s3), threads, log, {.trust = trust});
+    if (!found)
+      fail_user("{} has no checkpoint that can be read: look at it with trireme ckpt ls {}", path, path);
+    return std::move(*found);
+  }
   const std::filesystem::path given = without_last_slash(path);
   if (!is_folder(given))
     fail_user(
         "{} is no folder of a run or a checkpoint: name one like runs/demo or "
         "runs/demo/checkpoints/step-00000100",
         path);
-  if (is_checkpoint(given)) {
-    const std::string folder = given.has_parent_path() ? given.parent_path().string() : ".";
-    return open_one(open_directory_store(folder), given.filename().string(), threads, trust);
-  }
   const std::string folder = (given / "checkpoints").string();
   auto found = newest(is_folder(folder) ? folder : given.string(), threads, log, {.trust = trust});
   if (!found) fail_user("{} has no checkpoint that can be read: train it first", path);
@@ -138,7 +98,7 @@ std::optional<OpenCheckpoint> own_checkpoint(const RunFolder& folder, const Resu
 std::optional<OpenCheckpoint> mirrored_checkpoint(const std::string& mirror, const S3Options& s3,
                                                   const ResumeChoice& choice, int threads, Log& log) {
   std::unique_ptr<ByteStore> store = open_store(mirror, s3);
-  const size_t whole = committed(*store).size();
+  const size_t whole = committed_checkpoints(*store).size();
   if (choice.kind == ResumeChoice::Kind::never && whole > 0)
     fail_user(
         "--resume never, but checkpoint.mirror = {} has checkpoints: choose another place or remove them",

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compile/memory_report.h"
+#include "io/checkpoint/place.h"
 #include "io/checkpoint/retention.h"
 #include "io/store/directory_store.h"
 #include "obs/append_file.h"
@@ -96,8 +97,7 @@ RunSetup::RunSetup(const RunSpec& run_spec, const std::string& from, const S3Opt
 void RunSetup::open_mirror() {
   if (!spec.checkpoint.mirror) return;
   mirror.emplace(MirrorOptions{.source = folder.checkpoints(), .target = *spec.checkpoint.mirror, .s3 = s3});
-  for (const CheckpointName& own : list_checkpoints(*checkpoints))
-    if (own.committed) mirror->submit(own.name);
+  for (const CheckpointName& own : committed_checkpoints(*checkpoints)) mirror->submit(own.name);
 }
 
 // A run that goes on has its own weights.
