@@ -68,12 +68,11 @@ std::vector<SaveNews> Saver::take_news() {
 SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>& parts) {
   const double start = seconds_now();
   SaveNews news{.step = meta.step};
-  std::vector<std::string> removed;
   const auto all = [&](const std::function<void()>& work) {
     if (news.failure.empty()) news.failure = together(ranks_.get(), work, kSaving).text;
   };
   const auto leader = [&](const std::function<void()>& work) { all(leads_ ? work : nullptr); };
-  leader([&] { removed = open_save(store_); });
+  leader([&] { remove_leftovers(store_); });
   CheckpointIndex mine;
   all([&] {
     const RankFilePlace place{store_.staging(checkpoint_name(meta.step)), rank_, block_bytes_};
@@ -87,7 +86,6 @@ SaveNews Saver::write(const CheckpointMeta& meta, const std::vector<TensorPart>&
     if (leads_) abandon_save(store_, meta.step);
     news.failure = not_saved(store_, meta.step, news.failure);
   }
-  news.report.removed.insert(news.report.removed.begin(), removed.begin(), removed.end());
   news.write_s = seconds_now() - start;
   return news;
 }

@@ -57,8 +57,8 @@ class Trainer {
     if (link.leads()) {
       recorder_.emplace(setup.folder, spec_, setup.start.step, setup.flops_per_token, setup.peak.flops_per_s);
       sample_log_.emplace(spec_.data.log_samples ? setup.folder.samples() : "", setup.start.step);
+      clock_.emplace(cadence_, age_s());
     }
-    if (link.leads()) clock_.emplace(cadence_, process_age_s());
     const Checkpointing::Files files{recorder_ ? &*recorder_ : nullptr,
                                      sample_log_ ? &*sample_log_ : nullptr};
     checkpointing_.emplace(setup, mine, link, files);
@@ -92,7 +92,7 @@ class Trainer {
     if (clock_) {
       clock_->saw_step(result.step_s + result.eval_s);
       const bool saving = checkpointing_->is_under_way();
-      clock_->look(state_.step, process_age_s(), saving ? SaveInFlight::yes : SaveInFlight::no, sight);
+      clock_->look(state_.step, age_s(), saving ? SaveInFlight::yes : SaveInFlight::no, sight);
     }
     warn_of_notice();
     if (link_.leads()) say_mirrored(setup_, [&] { recorder_->finish(); });
@@ -110,10 +110,13 @@ class Trainer {
     Log(LogOptions{}).warn("rank {}: {}", link_.rank(), *warning);  // this process says nothing else
   }
 
+  // Of the process, which the system is asked for once.
+  double age_s() const { return seconds_now() - process_began_s_; }
+
   void report() { saw_save(checkpointing_->report()); }
 
   void save() {
-    if (clock_) clock_->begin_save(process_age_s());
+    if (clock_) clock_->begin_save(age_s());
     saw_save(checkpointing_->save(checkpoint_meta()));
   }
 
@@ -240,7 +243,7 @@ class Trainer {
   double mirror_patience_s(RunEnd why) const {
     if (why != RunEnd::done) return kMirrorWhenStopped_s;
     if (cadence_.max_minutes == 0) return kMirrorWhenDone_s;
-    return std::clamp(60 * cadence_.max_minutes - process_age_s(), 0.0, kMirrorWhenDone_s);
+    return std::clamp(60 * cadence_.max_minutes - age_s(), 0.0, kMirrorWhenDone_s);
   }
 
   int stopped(RunEnd why) {
@@ -282,6 +285,7 @@ class Trainer {
   RankLink& link_;
   const RunSpec& spec_;
   const StopSignals& signals_;
+  double process_began_s_ = seconds_now() - process_age_s();
   Cadence cadence_;
   std::optional<RunClock> clock_;  // the leader's
   Loader loader_;

@@ -44,8 +44,6 @@ std::vector<std::string> remove_leftovers(ByteStore& store) {
   return removed;
 }
 
-std::vector<std::string> open_save(ByteStore& store) { return remove_leftovers(store); }
-
 SaveReport commit_save(ByteStore& store, const CheckpointMeta& meta, std::span<const CheckpointIndex> files,
                        const SaveOptions& options) {
   CHECK(meta.step >= 0, "step {}", meta.step);
@@ -100,7 +98,7 @@ std::string not_saved(const ByteStore& store, int64_t step, const std::string& w
 SaveReport save_checkpoint(ByteStore& store, const CheckpointMeta& meta, std::span<const TensorPiece> pieces,
                            const SaveOptions& options) {
   try {
-    std::vector<std::string> removed = open_save(store);
+    std::vector<std::string> removed = remove_leftovers(store);
     int64_t bytes = 0;
     for (const TensorPiece& piece : pieces) bytes += static_cast<int64_t>(piece.bytes.size());
     const RankFilePlace place{.folder = store.staging(checkpoint_name(meta.step)),

@@ -1,6 +1,7 @@
-// Saving in stages, for many ranks that write at once: the leader opens, then every rank writes its file
-// (io/checkpoint/rank_file.h), then the leader commits; when any of it fails, the leader abandons. Between
-// the stages all ranks meet, which is the caller's business (train/saver.h).
+// Saving in stages, for many ranks that write at once: the leader removes leftovers, then every rank writes
+// its file into store.staging(name) (io/checkpoint/rank_file.h), then the leader commits; when any of it
+// fails, the leader abandons. Between the stages all ranks meet, which is the caller's business
+// (train/saver.h).
 #pragma once
 #include <span>
 #include <string>
@@ -10,9 +11,6 @@
 #include "io/checkpoint/index.h"
 
 namespace trireme {
-
-// Removes what killed saves have left; says what. After it the ranks may write into store.staging(name).
-std::vector<std::string> open_save(ByteStore& store);
 
 // Writes index.json, makes the checkpoint count, then removes older ones as `options` say. `files`: of every
 // rank that wrote. The ranks' files must be visible from here.

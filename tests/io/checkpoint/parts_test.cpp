@@ -98,7 +98,7 @@ class Parts : public testing::Test {
                                                     {{{0, 700}, {600, 300}, 0, 100000}},
                                                     {{{0, 700}, {600, 300}, 100000, 180000}}};
     std::vector<CheckpointIndex> files;
-    (void)open_save(*store_);
+    (void)remove_leftovers(*store_);
     for (int rank = 0; rank < 3; ++rank) {
       std::vector<std::vector<float>> memory;
       std::vector<TensorPart> parts;
