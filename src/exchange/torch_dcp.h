@@ -12,7 +12,7 @@ namespace trireme {
 
 struct TorchDcpOptions {
   // By default every byte of every tensor is read and held against its checksum, so that damage is found
-  // before anything is used. Where several ranks open the same folder, one of them is enough.
+  // before anything is used.
   ElementCheck check = ElementCheck::verify;
   // Hears a line for each kind of entry that is left out (no tensors, an optimizer's, other dtypes), with how
   // many and the first, and a line when there are no checksums to check.
