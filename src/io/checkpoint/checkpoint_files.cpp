@@ -44,7 +44,7 @@ void CheckpointFiles::check(int64_t number) const { (void)open(static_cast<size_
 std::shared_ptr<const ByteSource> CheckpointFiles::open(size_t number) const {
   const std::string path = checkpoint_ + "/" + index_.files[number].name;
   if (!store_.exists(path)) fail_damaged("{} is damaged: it is not there", store_.locate(path));
-  std::shared_ptr<const ByteSource> source = or_damaged_object([&] { return store_.open(path); });
+  std::shared_ptr<const ByteSource> source = or_damaged<NotAnObject>([&] { return store_.open(path); });
   {
     const std::lock_guard lock(mutex_);
     if (checked_[number]) return source;
@@ -64,7 +64,7 @@ void CheckpointFiles::check_header(const ByteSource& source, size_t number) cons
   source.read(0, head);
   if (checksum_of(head) != file.header_checksum)
     fail_damaged("{} is damaged: wrong checksum of its header", where);
-  const SafetensorsHeader header = or_damaged([&] {
+  const SafetensorsHeader header = or_damaged<EnvError>([&] {
     if (safetensors_header_bytes(head, file.bytes, where) != file.header_bytes) return SafetensorsHeader();
     return parse_safetensors_header(head, file.bytes, where);
   });

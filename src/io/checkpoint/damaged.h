@@ -16,22 +16,13 @@ template <class... A>
   throw CheckpointDamaged(fmt::format(text, std::forward<A>(args)...));
 }
 
-// What `parse` finds wrong is damage.
-template <class Parse>
-auto or_damaged(const Parse& parse) {
+// What `work` throws of this kind is damage: EnvError for what parses, NotAnObject for what opens, whose
+// other trouble stays what it is.
+template <class Thrown, class Work>
+auto or_damaged(const Work& work) {
   try {
-    return parse();
-  } catch (const EnvError& error) {
-    throw CheckpointDamaged(error.what());
-  }
-}
-
-// Likewise for something else in an object's place; other trouble stays what it is.
-template <class Open>
-auto or_damaged_object(const Open& open) {
-  try {
-    return open();
-  } catch (const NotAnObject& error) {
+    return work();
+  } catch (const Thrown& error) {
     throw CheckpointDamaged(error.what());
   }
 }

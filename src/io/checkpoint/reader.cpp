@@ -27,13 +27,13 @@ CheckpointIndex open_index(const ByteStore& store, const std::string& name) {
   }
   if (!store.exists(name + "/" + kIndexFile)) fail_damaged("{} is damaged: it is not there", where);
   const auto text_of = [&](const std::string& path, int64_t limit) {
-    return or_damaged_object([&] { return read_text(store, path, limit); });
+    return or_damaged<NotAnObject>([&] { return read_text(store, path, limit); });
   };
   const std::string json = text_of(name + "/" + kIndexFile, kIndexLimitBytes);
   if (text_of(committed, 4096) != committed_text(json)) {
     fail_damaged("{} is damaged: its checksum is not the one in {}", where, kCommittedFile);
   }
-  CheckpointIndex index = or_damaged([&] { return parse_index(json, where); });
+  CheckpointIndex index = or_damaged<EnvError>([&] { return parse_index(json, where); });
   const auto named_step = step_of_name(name);
   if (named_step && *named_step != index.meta.step)
     fail_damaged("{} holds step {}: the folder was renamed", store.locate(name), index.meta.step);
