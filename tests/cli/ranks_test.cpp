@@ -7,18 +7,9 @@
 namespace trireme {
 namespace {
 
-// 8 micro-batches in 4 lanes.
-const Settings kShared = {{"batch.sequences", "8"},
-                          {"batch.micro", "1"},
-                          {"batch.lanes", "4"},
-                          {"lr.decay_steps", "12"},
-                          {"run.threads", "1"}};
+const Settings kShared = overlaid(kFourLanes, {{"run.threads", "1"}});
 
-Settings with(const Settings& more) {
-  Settings settings = kShared;
-  for (const auto& [key, value] : more) settings[key] = value;
-  return settings;
-}
+Settings with(const Settings& more) { return overlaid(kShared, more); }
 
 TEST(Ranks, EveryLayoutTrainsTheSameRun) {
   const TinyRun tiny;

@@ -67,6 +67,11 @@ std::string shard(uint64_t seed, int64_t tokens) {
 
 }  // namespace
 
+Settings overlaid(Settings base, const Settings& more) {
+  for (const auto& [key, value] : more) base[key] = value;
+  return base;
+}
+
 TinyRun::TinyRun() {
   write_bytes(folder_ / "config.toml", kConfig);
   write_bytes(folder_ / "shards/train.u16", shard(1, 5000));

@@ -11,6 +11,12 @@ namespace trireme {
 
 using Settings = std::map<std::string, std::string>;  // "run.steps" -> "10": --set of the command
 
+Settings overlaid(Settings base, const Settings& more);
+
+// 8 micro-batches in 4 lanes: any number of data-parallel ranks up to 4 gives the same bits.
+inline const Settings kFourLanes = {
+    {"batch.sequences", "8"}, {"batch.micro", "1"}, {"batch.lanes", "4"}, {"lr.decay_steps", "12"}};
+
 class TinyRun {
  public:
   // Writes config.toml (L=2 C=64 H=4 T=64 V=257, GPT-2, one thread, 12 steps of 4 sequences, saves every 4),

@@ -6,22 +6,8 @@
 #include <filesystem>
 
 namespace trireme {
-namespace {
 
-// 8 micro-batches in 4 lanes.
-const Settings kShared = {{"batch.sequences", "8"},
-                          {"batch.micro", "1"},
-                          {"batch.lanes", "4"},
-                          {"lr.decay_steps", "12"},
-                          {"run.timeout_s", "5"}};
-
-}  // namespace
-
-Settings with(const Settings& more) {
-  Settings settings = kShared;
-  for (const auto& [key, value] : more) settings[key] = value;
-  return settings;
-}
+Settings with(const Settings& more) { return overlaid(overlaid(kFourLanes, {{"run.timeout_s", "5"}}), more); }
 
 // Arguments of mpirun for `trireme train`. What MPI keeps in shared memory goes to a folder of this run, so
 // that leftovers can be told from those of others.
