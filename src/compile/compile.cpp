@@ -102,8 +102,10 @@ Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec
     regather(code, how.form);
     passed(options, "regather", code);
   }
-  pack_weights(code);
-  passed(options, "pack", code);
+  if (options.weights == WeightForm::packed) {
+    pack_weights(code);
+    passed(options, "pack", code);
+  }
   if (how.shard.sequence && how.tp_chunks > 1) {
     overlap_collectives(code, how.tp_chunks);
     passed(options, "overlap", code);

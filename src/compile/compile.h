@@ -19,13 +19,17 @@ enum class Purpose : uint8_t {
   generation,  // "weights", "prefill" and "decode", one sequence
 };
 
+// How products find the weights: laid out once per step for the CPU's kernels, or as they are.
+enum class WeightForm : uint8_t { packed, plain };
+
 struct CompileOptions {
   Purpose purpose = Purpose::training;
   int rank = 0;     // of the config's mesh; evaluation and generation run on one rank
   int threads = 1;  // of this rank
   int64_t eval_micro_batches =
-      0;                        // of all ranks together, as eval_micro_batches() has it; 0: no eval timeline
-  int64_t prefill_tokens = 64;  // generation: positions per prefill call
+      0;  // of all ranks together, as eval_micro_batches() has it; 0: no eval timeline
+  WeightForm weights = WeightForm::packed;
+  int64_t prefill_tokens = 64;     // generation: positions per prefill call
   int64_t generation_context = 0;  // generation: rows of the KV caches; 0: model.context
   // Sees every IR after every pass, as text, when set: for `trireme compile --print` and tests.
   std::function<void(std::string_view pass, const std::string& text)> dump;

@@ -10,9 +10,9 @@
 #include "io/checkpoint/place.h"
 #include "io/checkpoint/retention.h"
 #include "io/store/directory_store.h"
+#include "model/flops.h"
 #include "obs/append_file.h"
 #include "train/data_options.h"
-#include "train/flops.h"
 
 namespace trireme {
 namespace {

@@ -1,5 +1,5 @@
 // The FLOPs that MFU is stated in, against counts by hand.
-#include "train/flops.h"
+#include "model/flops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // PaLM's count, of what a token uses.
-#include "train/flops.h"
+#include "model/flops.h"
 
 #include <fmt/format.h>
 

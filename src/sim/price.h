@@ -1,0 +1,46 @@
+// How long each action of a timeline takes on a hardware when nothing disturbs it: kernels by the hardware's
+// curves or, where it has none, by FLOPs and bytes; collectives by bytes, links and hops.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "hardware/hardware.h"
+#include "ir/program.h"
+#include "ops/op.h"
+
+namespace trireme {
+
+// Where the ranks of the run are: numbered node by node.
+struct Cluster {
+  const Hardware* hardware = nullptr;
+  int64_t nodes = 1;
+  RankShare share;
+};
+// UserError as share_of.
+Cluster cluster_of(const Hardware& hardware, int64_t ranks, int64_t nodes);
+
+// Seconds of one call of a kernel on one rank, communication left out.
+double kernel_s(const Cluster& cluster, const OpSig& sig);
+
+struct WireTime {
+  double seconds = 0;
+  bool between = false;  // nodes: which link is busy meanwhile
+};
+// Of a collective of `op` ("all_reduce", ..., "send") over these ranks in which each sends `bytes`.
+WireTime wire_time(const Cluster& cluster, std::string_view op, int64_t bytes,
+                   const std::vector<int32_t>& ranks);
+
+// What an action keeps busy.
+struct ActionPrice {
+  double compute_s = 0;                       // of kernels; of a `load`: the copy to the device
+  std::array<double, kBlockAxes> axis_s{};    // in which its ops wait for other ranks of the axis
+  std::array<double, kBlockAxes> hidden_s{};  // of talk on the axis that goes on beside its compute
+  std::vector<WireTime> transfers;            // of a comm or p2p action, one by one
+  bool axis_between = false;                  // its ops talk between nodes
+
+  double total_s() const;
+};
+std::vector<ActionPrice> price(const Program& program, const Timeline& timeline, const Cluster& cluster);
+
+}  // namespace trireme
