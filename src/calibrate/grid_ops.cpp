@@ -89,7 +89,8 @@ void add_experts(std::vector<OpSig>& sigs, const OpListOptions& options) {
                                           packed(dtype, down, "forward", kExperts)},
                                          {}});
         sigs.push_back(forward);
-        OpSig grad{"experts_grad", pack_attrs(a), {x, ids, weights, forward.outputs[1], forward.outputs[2]}, {}};
+        OpSig grad{
+            "experts_grad", pack_attrs(a), {x, ids, weights, forward.outputs[1], forward.outputs[2]}, {}};
         grad.inputs.push_back(packed(dtype, gate_up, "input_grad", kExperts));
         grad.inputs.push_back(packed(dtype, down, "input_grad", kExperts));
         grad.inputs.push_back(x);

@@ -24,9 +24,7 @@ std::vector<float> draw_pattern() {
   const RandomStream random(1, "calibrate");
   std::vector<float> pattern(kPatternFloats);
   for (size_t i = 0; i < pattern.size(); ++i) {
-    const auto half = [&](uint64_t k) {
-      return to_bf16(0.02f * std::abs(random.normal(2 * i + k)) + 1e-3f);
-    };
+    const auto half = [&](uint64_t k) { return to_bf16(0.02f * std::abs(random.normal(2 * i + k)) + 1e-3f); };
     const bf16 halves[2] = {half(0), half(1)};
     std::memcpy(&pattern[i], halves, sizeof(float));
   }
@@ -68,8 +66,8 @@ void fill_ints(const OpSig& sig, const TensorType& type, std::string_view name, 
 void fill_scalars(double* to) {
   std::fill(to, to + kStepScalars, 0.0);
   scalar(to, StepScalar::lr) = 1e-4;
-  for (const StepScalar one : {StepScalar::bias1, StepScalar::bias2, StepScalar::norm, StepScalar::clip_scale,
-                               StepScalar::finite})
+  for (const StepScalar one :
+       {StepScalar::bias1, StepScalar::bias2, StepScalar::norm, StepScalar::clip_scale, StepScalar::finite})
     scalar(to, one) = 1;
   scalar(to, StepScalar::inverse_tokens) = 1e-3;
 }
@@ -121,7 +119,8 @@ void OpTimer::prepare(const OpSig& sig) {
   std::byte* next = arena_ + scratch_of(sig_, threads_);
   const int64_t room = bytes_ - scratch_of(sig_, threads_), each = set_bytes(sig_);
   const int64_t wanted = (kRotateBytes + each - 1) / each;
-  sets_.assign(std::min({static_cast<size_t>(std::max<int64_t>(1, std::min(room / each, wanted))), kMostSets}), {});
+  sets_.assign(
+      std::min({static_cast<size_t>(std::max<int64_t>(1, std::min(room / each, wanted))), kMostSets}), {});
   for (OperandSet& set : sets_) {
     place(inputs, set.inputs, next);
     place(outputs, set.outputs, next);

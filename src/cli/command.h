@@ -22,5 +22,6 @@ void add_generate(CLI::App& app, Action& action);
 void add_ckpt(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 
 }  // namespace trireme::cli
