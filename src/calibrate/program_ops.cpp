@@ -33,7 +33,7 @@ std::string model_of(std::string_view family, const ModelSize& size) {
                        "[moe]\nexperts = 16\ntop_k = 2\nexpert_ffn = 64\nshared_ffn = 64\nfirst_dense = 1\n"
                        "score = \"sigmoid\"\ngroups = 4\ntop_groups = 2\n",
                        size.width / 2, size.width / 4);
-  model += fmt::format("family = \"llama\"\nkv_heads = {}\n", std::max<int64_t>(1, heads / 2));
+  model += fmt::format("family = \"llama\"\nkv_heads = {}\n", std::max<int64_t>(2, heads / 2));
   if (family == "qwen") return model + "qk_norm = true\ntie_embeddings = true\n";
   if (family == "moe")
     return model + "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 64\naux_loss = 0.01\nz_loss = 0.001\n";
