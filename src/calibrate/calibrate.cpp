@@ -55,7 +55,8 @@ double fraction(double part, double whole) {
 }
 
 void round_numbers(Hardware& hardware) {
-  for (double* number : {&hardware.peak[0], &hardware.peak[2], &hardware.memory_bytes_per_s, &hardware.host_bytes_per_s, &hardware.inside.latency_s})
+  for (double* number : {&hardware.peak[0], &hardware.peak[2], &hardware.memory_bytes_per_s,
+                         &hardware.host_bytes_per_s, &hardware.inside.latency_s})
     *number = rounded(*number);
   hardware.inside.bytes_per_s = hardware.host_bytes_per_s;
   for (OpCurve& curve : hardware.ops)
@@ -116,17 +117,16 @@ void derive_links(Hardware& hardware) {
 // Every number of the file has one of two sources.
 void name_sources(Hardware& hardware, const CalibrateOptions& options) {
   hardware.sources = {
-      {"calibrate",
-       fmt::format("measured by trireme calibrate on {} on {}", options.date, hardware.device),
+      {"calibrate", fmt::format("measured by trireme calibrate on {} on {}", options.date, hardware.device),
        options.date},
       {"assumed", "assumed by trireme calibrate, which does not measure it", options.date}};
   const auto from = [&](std::string_view source, std::initializer_list<const char*> keys) {
     for (const char* key : keys) hardware.source_of.emplace_back(key, source);
   };
-  from("calibrate", {"peak.fp32", "peak.bf16", "memory.size", "memory.bandwidth", "memory.overhead",
-                     "kernels.product", "kernels.attention", "kernels.attention_grad", "kernels.memory",
-                     "node.devices", "inside.bandwidth", "inside.efficiency", "inside.latency",
-                     "host.bandwidth"});
+  from("calibrate",
+       {"peak.fp32", "peak.bf16", "memory.size", "memory.bandwidth", "memory.overhead", "kernels.product",
+        "kernels.attention", "kernels.attention_grad", "kernels.memory", "node.devices", "inside.bandwidth",
+        "inside.efficiency", "inside.latency", "host.bandwidth"});
   from("assumed", {"kernels.launch", "kernels.communication", "store.bandwidth"});
   for (const OpCurve& curve : hardware.ops) hardware.source_of.emplace_back(curve_key(curve), "calibrate");
   for (const CommCurve& curve : hardware.comms)

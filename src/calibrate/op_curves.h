@@ -11,9 +11,9 @@ namespace trireme {
 
 struct OpCurvesOptions {
   int ranks = 1;
-  int threads = 1;              // of each
-  double per_op_s = 0.01;       // what is spent on a point, roughly
-  int64_t most_bytes = 0;       // operands of one op on one rank; larger ops are left out
+  int threads = 1;         // of each
+  double per_op_s = 0.01;  // what is spent on a point, roughly
+  int64_t most_bytes = 0;  // operands of one op on one rank; larger ops are left out
   std::function<void(size_t done, size_t of)> progress;
 };
 

@@ -53,11 +53,12 @@ int run(const Options& options) {
   file << text;
   file.close();
   if (!file) fail_env("{}", with_errno("cannot write " + options.out));
-  fmt::print("{}{}: {} cores, fp32 {:.0f} and bf16 {:.0f} GFLOP/s a core, memory {:.1f} GB/s, {} curves, in {:.0f} s\n",
-             calibrating.progress ? "\n" : "", options.out, hardware.devices_per_node,
-             1e-9 * hardware.peak_of(PeakType::fp32), 1e-9 * hardware.peak_of(PeakType::bf16),
-             1e-9 * hardware.memory_bytes_per_s, hardware.ops.size() + hardware.comms.size(),
-             seconds_now() - start);
+  fmt::print(
+      "{}{}: {} cores, fp32 {:.0f} and bf16 {:.0f} GFLOP/s a core, memory {:.1f} GB/s, {} curves, in {:.0f} "
+      "s\n",
+      calibrating.progress ? "\n" : "", options.out, hardware.devices_per_node,
+      1e-9 * hardware.peak_of(PeakType::fp32), 1e-9 * hardware.peak_of(PeakType::bf16),
+      1e-9 * hardware.memory_bytes_per_s, hardware.ops.size() + hardware.comms.size(), seconds_now() - start);
   return 0;
 }
 
