@@ -57,8 +57,8 @@ struct MeasuredRank {
 };
 
 struct MeasuredStep {
-  double step_s = 0;          // median
-  double exposed_comm_s = 0;  // of rank 0, of the same step
+  std::vector<double> steps_s;    // of each step that counts
+  std::vector<double> exposed_s;  // likewise: what rank 0 waited for communication
   std::vector<MeasuredRank> ranks;
 };
 
@@ -95,15 +95,14 @@ inline MeasuredStep measure_step(const RunSpec& spec, const MeasureOptions& opti
       return seconds_now() - start;
     };
     step();
-    std::vector<double> seconds, exposed;
     for (int64_t i = 0; i < options.steps; ++i) {
-      const double before = engine.exposed_comm_s();
-      seconds.push_back(step());
-      exposed.push_back(engine.exposed_comm_s() - before);
+      const double before = engine.exposed_comm_s(), seconds = step();
+      if (!link.leads()) continue;
+      measured.steps_s.push_back(seconds);
+      measured.exposed_s.push_back(engine.exposed_comm_s() - before);
     }
     MeasuredRank& mine = measured.ranks[static_cast<size_t>(link.rank())];
     mine.allocated_bytes = device.allocated_bytes();
-    if (link.leads()) measured.step_s = median(seconds), measured.exposed_comm_s = median(exposed);
     if (!options.by_action) return 0;
     engine.time_actions(Timing::on);
     engine.profile_into(&mine.ops);

@@ -1,6 +1,6 @@
 // What the simulator predicts for a step, beside what the step takes: layouts of two models on this
-// machine's cores. Prints predicted and measured seconds (median of the rounds), the error, memory planned and
-// allocated, and how well the layouts are ranked.
+// machine's cores. Prints predicted and measured seconds (median of the rounds), the error, memory planned
+// and allocated, and how well the layouts are ranked.
 //   bench_plan [hardware file | - = calibrate now] [rounds = 3] [dense | moe | all] [ops]
 // With `ops`, where the time goes by op as well: predicted beside measured, on rank 0.
 #include <fmt/format.h>
@@ -35,53 +35,54 @@ struct Subject {
 };
 
 std::vector<Subject> subjects() {
-  return {{"dense",
-           "family = \"llama\"\nlayers = 6\nwidth = 512\nheads = 8\nkv_heads = 4\nvocab = 8192\ncontext = 512",
-           512,
-           16,
-           {{"1 rank", ""},
-            {"1 rank, micro 4", "", 4},
-            {"replicated", "dp_replicate = 2"},
-            {"zero 1", "dp_shard = 2\nzero = 1"},
-            {"zero 2", "dp_shard = 2\nzero = 2"},
-            {"zero 3", "dp_shard = 2\nzero = 3"},
-            {"zero 3, micro 4", "dp_shard = 2\nzero = 3", 4},
-            {"tp, sequence", "tp = 2"},
-            {"tp", "tp = 2\nsequence = false"},
-            {"gpipe", "pp = 2\nschedule = \"gpipe\""},
-            {"1f1b", "pp = 2\nschedule = \"1f1b\""},
-            {"1f1b, micro 1", "pp = 2\nschedule = \"1f1b\"", 1},
-            {"interleaved", "pp = 2\nschedule = \"interleaved\"\nvirtual_stages = 2"},
-            {"zb_h1", "pp = 2\nschedule = \"zb_h1\""},
-            {"dualpipev", "pp = 2\nschedule = \"dualpipev\""},
-            {"cp ring", "cp = 2"},
-            {"cp allgather", "cp = 2\ncp_mode = \"allgather\""},
-            {"cp ulysses", "cp = 2\ncp_mode = \"ulysses\""}}},
-          {"moe",
-           "family = \"llama\"\nlayers = 4\nwidth = 384\nheads = 6\nkv_heads = 6\nvocab = 4096\ncontext = 256\n"
-           "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 512",
-           256,
-           32,
-           {{"1 rank", "", 4},
-            {"1 rank, micro 8", "", 8},
-            {"replicated", "dp_replicate = 2", 4},
-            {"zero 2", "dp_shard = 2\nzero = 2", 4},
-            {"zero 3", "dp_shard = 2\nzero = 3", 4},
-            {"ep", "dp_shard = 2\nep = 2\nzero = 2", 4},
-            {"ep, micro 8", "dp_shard = 2\nep = 2\nzero = 2", 8},
-            {"tp", "tp = 2", 4},
-            {"1f1b", "pp = 2\nschedule = \"1f1b\"", 4},
-            {"zb_h1", "pp = 2\nschedule = \"zb_h1\"", 4},
-            {"cp ring", "cp = 2", 4}}}};
+  return {
+      {"dense",
+       "family = \"llama\"\nlayers = 6\nwidth = 512\nheads = 8\nkv_heads = 4\nvocab = 8192\ncontext = 512",
+       512,
+       16,
+       {{"1 rank", ""},
+        {"1 rank, micro 4", "", 4},
+        {"replicated", "dp_replicate = 2"},
+        {"zero 1", "dp_shard = 2\nzero = 1"},
+        {"zero 2", "dp_shard = 2\nzero = 2"},
+        {"zero 3", "dp_shard = 2\nzero = 3"},
+        {"zero 3, micro 4", "dp_shard = 2\nzero = 3", 4},
+        {"tp, sequence", "tp = 2"},
+        {"tp", "tp = 2\nsequence = false"},
+        {"gpipe", "pp = 2\nschedule = \"gpipe\""},
+        {"1f1b", "pp = 2\nschedule = \"1f1b\""},
+        {"1f1b, micro 1", "pp = 2\nschedule = \"1f1b\"", 1},
+        {"interleaved", "pp = 2\nschedule = \"interleaved\"\nvirtual_stages = 2"},
+        {"zb_h1", "pp = 2\nschedule = \"zb_h1\""},
+        {"dualpipev", "pp = 2\nschedule = \"dualpipev\""},
+        {"cp ring", "cp = 2"},
+        {"cp allgather", "cp = 2\ncp_mode = \"allgather\""},
+        {"cp ulysses", "cp = 2\ncp_mode = \"ulysses\""}}},
+      {"moe",
+       "family = \"llama\"\nlayers = 4\nwidth = 384\nheads = 6\nkv_heads = 6\nvocab = 4096\ncontext = 256\n"
+       "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 512",
+       256,
+       32,
+       {{"1 rank", "", 4},
+        {"1 rank, micro 8", "", 8},
+        {"replicated", "dp_replicate = 2", 4},
+        {"zero 2", "dp_shard = 2\nzero = 2", 4},
+        {"zero 3", "dp_shard = 2\nzero = 3", 4},
+        {"ep", "dp_shard = 2\nep = 2\nzero = 2", 4},
+        {"ep, micro 8", "dp_shard = 2\nep = 2\nzero = 2", 8},
+        {"tp", "tp = 2", 4},
+        {"1f1b", "pp = 2\nschedule = \"1f1b\"", 4},
+        {"zb_h1", "pp = 2\nschedule = \"zb_h1\"", 4},
+        {"cp ring", "cp = 2", 4}}}};
 }
 
 RunSpec spec_of(const Subject& subject, const Layout& layout) {
-  return parse_config(fmt::format("[data]\ntrain = [\"none\"]\nseq_len = {}\n[batch]\nmicro = {}\nsequences = {}\n"
-                                  "[parallel]\n{}\n[optimizer]\nlr = 6e-4\n[run]\nname = \"bench\"\nsteps = 1000\n"
-                                  "[model]\n{}\n",
-                                  subject.seq_len, layout.micro, subject.sequences, layout.parallel,
-                                  subject.model),
-                      "bench");
+  return parse_config(
+      fmt::format("[data]\ntrain = [\"none\"]\nseq_len = {}\n[batch]\nmicro = {}\nsequences = {}\n"
+                  "[parallel]\n{}\n[optimizer]\nlr = 6e-4\n[run]\nname = \"bench\"\nsteps = 1000\n"
+                  "[model]\n{}\n",
+                  subject.seq_len, layout.micro, subject.sequences, layout.parallel, subject.model),
+      "bench");
 }
 
 struct Prediction {
@@ -125,8 +126,9 @@ void print_ops(const Prediction& made, const bench::MeasuredRank& measured) {
     const auto found = measured.ops.find(op);
     const double seconds = found == measured.ops.end() ? 0 : found->second.seconds;
     if (std::max(seconds, price.seconds) < 1e-3) continue;
-    std::printf("      %-24s predicted %8.2f ms  measured %8.2f ms  %+6.1f %%%s\n", op.c_str(), 1e3 * price.seconds,
-                1e3 * seconds, 100 * (price.seconds / seconds - 1), price.curve ? "" : "  (no curve)");
+    std::printf("      %-24s predicted %8.2f ms  measured %8.2f ms  %+6.1f %%%s\n", op.c_str(),
+                1e3 * price.seconds, 1e3 * seconds, 100 * (price.seconds / seconds - 1),
+                price.curve ? "" : "  (no curve)");
   }
   std::map<std::string, std::pair<double, double>> kinds;
   const std::vector<Action>& actions = find_timeline(made.programs[0], "train")->actions;
@@ -141,19 +143,20 @@ void print_ops(const Prediction& made, const bench::MeasuredRank& measured) {
                 1e3 * seconds.second);
 }
 
-// Memory planned and allocated, of every rank: data-parallel ranks have what the first of them has.
-bool same_memory(const Prediction& made, const bench::MeasuredStep& measured) {
-  const Mesh& mesh = made.programs[0].mesh;
+// Memory planned and allocated, of every rank, to the byte.
+bool same_memory(const RunSpec& spec, const Prediction& made, const bench::MeasuredStep& measured) {
+  CompileOptions options = compile_options(spec, made.cluster);
   for (size_t rank = 0; rank < measured.ranks.size(); ++rank) {
-    const Program& program = made.programs[static_cast<size_t>(mesh.stage_rank(static_cast<int32_t>(rank)))];
-    if (program.memory.arena_bytes != measured.ranks[rank].allocated_bytes) return false;
+    options.rank = static_cast<int>(rank);
+    if (compile(spec, options).program.memory.arena_bytes != measured.ranks[rank].allocated_bytes)
+      return false;
   }
   return true;
 }
 
 struct Row {
   std::string name;
-  double predicted_s = 0, measured_s = 0;
+  double predicted_s = 0, measured_s = 0, median_s = 0;
   double error() const { return predicted_s / measured_s - 1; }
 };
 
@@ -168,11 +171,12 @@ void summarize(std::vector<Row> rows) {
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = 0; j < i; ++j, ++pairs)
       ordered += by_measured(rows[i], rows[j]) == by_predicted(rows[i], rows[j]) ? 1 : 0;
-  std::printf("  %zu layouts: median error %.1f %%, worst %.1f %%; %lld of %lld pairs in order; first choice %s, "
-              "%.1f %% behind the best, %s\n",
-              rows.size(), 100 * bench::median(errors), 100 * *std::max_element(errors.begin(), errors.end()),
-              static_cast<long long>(ordered), static_cast<long long>(pairs), first.name.c_str(),
-              100 * (first.measured_s / best.measured_s - 1), best.name.c_str());
+  std::printf(
+      "  %zu layouts: median error %.1f %%, worst %.1f %%; %lld of %lld pairs in order; first choice %s, "
+      "%.1f %% behind the best, %s\n",
+      rows.size(), 100 * bench::median(errors), 100 * *std::max_element(errors.begin(), errors.end()),
+      static_cast<long long>(ordered), static_cast<long long>(pairs), first.name.c_str(),
+      100 * (first.measured_s / best.measured_s - 1), best.name.c_str());
 }
 
 struct Options {
@@ -191,15 +195,17 @@ void run(const Subject& subject, const Hardware& hardware, const Options& option
       const bool last = round + 1 == options.rounds;
       const bench::MeasuredStep measured =
           bench::measure_step(spec, {.steps = 3, .by_action = options.ops && last});
-      seconds[l].push_back(measured.step_s);
+      seconds[l].insert(seconds[l].end(), measured.steps_s.begin(), measured.steps_s.end());
       if (!last) continue;
       const Prediction made = predict(spec, hardware);
-      rows.push_back({layout.name, made.step.step_s, bench::median(seconds[l])});
-      std::printf("  %-18s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%   memory %8.1f MB %s\n",
-                  layout.name.c_str(), 1e3 * rows.back().predicted_s, 1e3 * rows.back().measured_s,
-                  100 * rows.back().error(),
-                  1e-6 * static_cast<double>(measured.ranks[0].allocated_bytes),
-                  same_memory(made, measured) ? "as planned" : "NOT AS PLANNED");
+      rows.push_back({layout.name, made.step.step_s, *std::min_element(seconds[l].begin(), seconds[l].end()),
+                      bench::median(seconds[l])});
+      std::printf(
+          "  %-18s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%  (median %7.1f ms)  memory %7.1f MB %s\n",
+          layout.name.c_str(), 1e3 * rows.back().predicted_s, 1e3 * rows.back().measured_s,
+          100 * rows.back().error(), 1e3 * rows.back().median_s,
+          1e-6 * static_cast<double>(measured.ranks[0].allocated_bytes),
+          same_memory(spec, made, measured) ? "as planned" : "NOT AS PLANNED");
       if (options.ops) print_ops(made, measured.ranks[0]);
       std::fflush(stdout);
     }

@@ -14,6 +14,7 @@
 #include "device/cpu/parallel_copy.h"
 #include "device/cpu/peak.h"
 #include "hardware/curves.h"
+#include "hardware/numbers.h"
 #include "sim/curves.h"
 #include "sim/op_size.h"
 #include "train/machine.h"
@@ -80,12 +81,7 @@ void add_ops(Hardware& hardware, const CalibrateOptions& options, int ranks) {
         options.progress(fmt::format("{} ops, {} x {} cores", name_of(compute), ranks, threads),
                          static_cast<double>(done) / static_cast<double>(of));
     };
-    for (OpCurve& curve : measure_ops(sigs, measuring)) {
-      const bool known = std::any_of(hardware.ops.begin(), hardware.ops.end(), [&](const OpCurve& other) {
-        return curve_key(other) == curve_key(curve);
-      });
-      if (!known) hardware.ops.push_back(std::move(curve));
-    }
+    keep_fastest(hardware.ops, measure_ops(sigs, measuring));
   }
 }
 
@@ -114,20 +110,21 @@ void derive_links(Hardware& hardware) {
   hardware.inside.latency_s = curve->points.front().second;
 }
 
-// Every number of the file has one of two sources.
+// Nothing measures these.
+constexpr std::string_view kAssumed[] = {"kernels.launch", "kernels.communication", "store.bandwidth"};
+
+// Every number of the file has one of two sources; in the order of the file.
 void name_sources(Hardware& hardware, const CalibrateOptions& options) {
   hardware.sources = {
+      {"assumed", "assumed by trireme calibrate, which does not measure it", options.date},
       {"calibrate", fmt::format("measured by trireme calibrate on {} on {}", options.date, hardware.device),
-       options.date},
-      {"assumed", "assumed by trireme calibrate, which does not measure it", options.date}};
-  const auto from = [&](std::string_view source, std::initializer_list<const char*> keys) {
-    for (const char* key : keys) hardware.source_of.emplace_back(key, source);
-  };
-  from("calibrate",
-       {"peak.fp32", "peak.bf16", "memory.size", "memory.bandwidth", "memory.overhead", "kernels.product",
-        "kernels.attention", "kernels.attention_grad", "kernels.memory", "node.devices", "inside.bandwidth",
-        "inside.efficiency", "inside.latency", "host.bandwidth"});
-  from("assumed", {"kernels.launch", "kernels.communication", "store.bandwidth"});
+       options.date}};
+  visit_numbers(hardware, [&](const NumberField& field, const auto&) {
+    const std::string key(field.key);
+    const bool assumed = std::ranges::count(kAssumed, field.key) > 0;
+    const bool measured = field.required || key == "peak.fp32" || key == "peak.bf16";
+    if (assumed || measured) hardware.source_of.emplace_back(key, assumed ? "assumed" : "calibrate");
+  });
   for (const OpCurve& curve : hardware.ops) hardware.source_of.emplace_back(curve_key(curve), "calibrate");
   for (const CommCurve& curve : hardware.comms)
     hardware.source_of.emplace_back(curve_key(curve), "calibrate");
@@ -147,15 +144,19 @@ Hardware calibrate(const CalibrateOptions& options) {
   hardware.memory_bytes = machine_bytes();
   for (const auto& [type, dtype] : {std::pair(PeakType::fp32, DType::f32), {PeakType::bf16, DType::bf16}})
     hardware.peak[static_cast<size_t>(type)] = measure_product_rate(dtype, cores) / cores;
-  hardware.memory_bytes_per_s = 2 * copy_rate(cores);
+  hardware.memory_bytes_per_s = 2 * copy_rate(cores);  // read and written
   hardware.host_bytes_per_s = copy_rate(1);
   hardware.store_bytes_per_s = 200e6;
-  if (options.progress) options.progress("collectives", 0);
-  hardware.comms = measure_comms({cores, options.extent, options.per_op_s});
-  add_ops(hardware, options, 1);
-  if (cores > 1) add_ops(hardware, options, cores);
+  for (int pass = 0; pass < options.passes; ++pass) {
+    keep_fastest(hardware.comms, measure_comms({cores, options.extent, options.per_op_s}));
+    add_ops(hardware, options, 1);
+    if (cores > 1) add_ops(hardware, options, cores);
+  }
   derive_kernels(hardware, cores);
   derive_links(hardware);
+  const auto key = [](const auto& curve) { return curve_key(curve); };
+  std::ranges::sort(hardware.ops, {}, key);
+  std::ranges::sort(hardware.comms, {}, key);
   round_numbers(hardware);
   name_sources(hardware, options);
   return hardware;

@@ -1,8 +1,9 @@
 // Seconds of an op's kernel on one rank, as a step would see it: operands lie in an arena of huge pages, and
-// further calls use further ones, so that a core's own caches are no warmer than in a step.
+// every call has others, so that caches are as cold as they are in a step whose memory is larger than they.
 #pragma once
+#include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -10,41 +11,55 @@
 
 namespace trireme {
 
-// Of one call, without what calls rotate over.
-int64_t operand_bytes(const OpSig& sig, int threads);
+// What a rank needs for the ops that it times: inputs, outputs and scratch of one call.
+struct OperandBytes {
+  int64_t inputs = 0, outputs = 0, scratch = 0;
+  int64_t sum() const { return inputs + outputs + scratch; }
+};
+OperandBytes operand_bytes(const OpSig& sig, int threads);
+
+struct OpTimerOptions {
+  int threads = 1;
+  OperandBytes largest;      // of the ops to come, each
+  int64_t rotate_bytes = 0;  // calls go through so much of inputs, and of outputs, before they come round
+};
 
 class OpTimer {
  public:
-  // The arena holds `bytes`: at least operand_bytes of every op to come. EnvError when it cannot be had.
-  OpTimer(int threads, int64_t bytes);
+  // EnvError when the memory cannot be had.
+  explicit OpTimer(const OpTimerOptions& options);
 
-  // Makes the kernel and its operands; then calls may be timed.
+  // Makes the kernel; then calls may be timed.
   void prepare(const OpSig& sig);
-  // Median of the calls that go into `budget_s`, three at least but where one alone takes longer.
+  // Median of the calls that go into `budget_s`, one at least, behind one that is not counted.
   double measure(double budget_s);
 
  private:
-  struct Operand {
-    const TensorType* type;
-    std::string_view name;
+  // A region that calls go through in turn.
+  struct Region {
+    std::byte* begin = nullptr;
+    int64_t bytes = 0, next = 0;
+    std::byte* take(int64_t wanted);
   };
-  void place(const std::vector<Operand>& operands, std::vector<void*>& pointers, std::byte*& next) const;
-  void fill(const Operand& operand, std::byte* to) const;
+  // One operand of each call: at a place of the call's part of a region, or the same for all.
+  struct Place {
+    int64_t offset = 0;
+    std::byte* fixed = nullptr;
+    bool absent = false;
+  };
+
+  std::vector<Place> place(const std::vector<TensorType>& types, const std::vector<OperandDef>& defs);
   void call();
 
   int threads_;
-  int64_t bytes_;
   std::unique_ptr<Device> device_;
-  std::byte* arena_ = nullptr;
-  std::vector<float> pattern_;
+  Region inputs_, outputs_, fixed_;  // what lies in inputs_ is never written
+  std::byte* scratch_ = nullptr;
   OpSig sig_;
   KernelId kernel_;
-  struct OperandSet {
-    std::vector<void*> inputs, outputs;
-  };
-  std::vector<OperandSet> sets_;
-  std::byte* scratch_ = nullptr;
-  size_t next_set_ = 0;
+  OperandBytes bytes_;
+  std::vector<Place> input_places_, output_places_;
+  std::vector<void*> input_pointers_, output_pointers_;
 };
 
 }  // namespace trireme

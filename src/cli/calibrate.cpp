@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "exchange/staged_path.h"
 #include "hardware/read.h"
 #include "train/machine.h"
 
@@ -29,8 +30,6 @@ struct Options {
 };
 
 int run(const Options& options) {
-  std::ofstream file(options.out, std::ios::app);  // refused now rather than in some minutes
-  if (!file) fail_env("{}", with_errno("cannot write " + options.out));
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const int cores = thread_count({});
   CalibrateOptions calibrating;
@@ -40,19 +39,20 @@ int run(const Options& options) {
   if (calibrating.threads > cores)
     fail_user("--threads {}: this process may use {} cores; use 1 to {}", calibrating.threads, cores, cores);
   calibrating.extent = options.quick ? Extent::quick : Extent::full;
-  if (options.quick) calibrating.per_op_s /= 4;
+  if (options.quick) calibrating.passes = 1;
   if (isatty(STDERR_FILENO) != 0)
     calibrating.progress = [](const std::string& what, double part) {
       fmt::print(stderr, "\r{:<30} {:3.0f} %", what, 100 * part);
     };
+  StagedPath staged(options.out, Staged::file);  // refused now rather than in some minutes
+  std::ofstream file(staged.path());
+  if (!file) fail_env("{}", with_errno("cannot write " + options.out));
   const double start = seconds_now();
   const Hardware hardware = calibrate(calibrating);
-  const std::string text = to_toml(hardware);
-  file.close();
-  file.open(options.out, std::ios::trunc);
-  file << text;
+  file << to_toml(hardware);
   file.close();
   if (!file) fail_env("{}", with_errno("cannot write " + options.out));
+  staged.publish();
   fmt::print(
       "{}{}: {} cores, fp32 {:.0f} and bf16 {:.0f} GFLOP/s a core, memory {:.1f} GB/s, {} curves, in {:.0f} "
       "s\n",
@@ -68,7 +68,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measures this machine's kernels, copies and collectives, and writes a hardware file");
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
-  command->add_option("--out", options->out, "file to write, TOML")->required();
+  command->add_option("--out", options->out, "file to write, TOML; there must be none yet")->required();
   command->add_option("--name", options->name, "of the machine in the file")->capture_default_str();
   command->add_flag("--quick", options->quick, "fewer sizes, less often: some seconds instead of minutes");
   command->add_option("--threads", options->threads, "cores to measure; default: all")->check(at_least(1));
