@@ -2,6 +2,7 @@
 // Everything that runs on the cores meanwhile is measured along.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "calibrate/op_list.h"
@@ -16,11 +17,14 @@ struct CalibrateOptions {
   Extent extent = Extent::full;
   double per_op_s = 0.004;  // what is spent on a size of an op in a pass, roughly
   int passes = 3;           // over everything; of each size the fastest counts
+  // Of this machine, from before: of each size the fastest of both counts.
+  std::optional<Hardware> earlier;
   // What is being measured, and how far it is.
   std::function<void(const std::string& what, double part)> progress;
 };
 
-// Of ops with one rank on all cores, and with one per core. EnvError when memory is short.
+// Of ops with one rank on all cores, and with one per core. EnvError when memory is short; UserError when the
+// earlier calibration is of another machine.
 Hardware calibrate(const CalibrateOptions& options);
 
 // "Intel(R) Xeon(R) Processor": by /proc/cpuinfo; "cpu" where it does not say.

@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "exchange/staged_path.h"
+#include "hardware/catalog.h"
 #include "hardware/read.h"
 #include "train/machine.h"
 
@@ -24,7 +25,7 @@ namespace trireme::cli {
 namespace {
 
 struct Options {
-  std::string out, name = "this-machine";
+  std::string out, name = "this-machine", earlier;
   bool quick = false;
   std::optional<int64_t> threads;
 };
@@ -38,6 +39,7 @@ int run(const Options& options) {
   calibrating.threads = static_cast<int>(options.threads.value_or(cores));
   if (calibrating.threads > cores)
     fail_user("--threads {}: this process may use {} cores; use 1 to {}", calibrating.threads, cores, cores);
+  if (!options.earlier.empty()) calibrating.earlier = load_hardware(options.earlier);
   calibrating.extent = options.quick ? Extent::quick : Extent::full;
   if (options.quick) calibrating.passes = 1;
   if (isatty(STDERR_FILENO) != 0)
@@ -72,6 +74,8 @@ void add_calibrate(CLI::App& app, Action& action) {
   command->add_option("--name", options->name, "of the machine in the file")->capture_default_str();
   command->add_flag("--quick", options->quick, "fewer sizes, less often: some seconds instead of minutes");
   command->add_option("--threads", options->threads, "cores to measure; default: all")->check(at_least(1));
+  command->add_option("--earlier", options->earlier,
+                      "hardware file of this machine from before: of each size the faster of both counts");
   command->footer("Example: trireme calibrate --out this-machine.toml");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -38,6 +38,19 @@ TEST(Calibrate, WritesAFileThatPricesASimulatedStep) {
   EXPECT_LT(step_s, 60);
 }
 
+TEST(Calibrate, RefusesAnEarlierOneOfAnotherMachine) {
+  CalibrateOptions options{.threads = 2};
+  options.earlier = Hardware{.name = "other", .device = "abacus", .devices_per_node = 2};
+  try {
+    calibrate(options);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("other is of 2 cores of abacus, this is 2 of "),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Calibrate, MeasuredAgainTheFasterCounts) {
   std::vector<OpCurve> curves = {{"add", "f32", 1, {{{10}, 1.0}, {{20}, 2.0}}}};
   keep_fastest(curves, {{"add", "f32", 1, {{{10}, 0.5}, {{20}, 3.0}}}, {"add", "f32", 2, {{{10}, 0.1}}}});
