@@ -88,9 +88,10 @@ void print_causes(SimulationInput input, const std::vector<Cause>& causes, doubl
 }
 
 void print_run(const char* what, const RunTime& time) {
-  fmt::print("{:<28} {:.2f} h: steps {:.2f}, saves {:.2f}, done again {:.2f}, restarts {:.2f}; goodput {:.1f} %\n",
-             what, time.total_s() / 3600, time.steps_s / 3600, time.saves_s / 3600, time.lost_s / 3600,
-             time.restarts_s / 3600, 100 * time.goodput());
+  fmt::print(
+      "{:<28} {:.2f} h: steps {:.2f}, saves {:.2f}, done again {:.2f}, restarts {:.2f}; goodput {:.1f} %\n",
+      what, time.total_s() / 3600, time.steps_s / 3600, time.saves_s / 3600, time.lost_s / 3600,
+      time.restarts_s / 3600, 100 * time.goodput());
 }
 
 void print_failures(const Options& options, const RunSpec& spec, const std::vector<Failure>& failures,
@@ -114,8 +115,7 @@ int run(const Options& options) {
   const int64_t ranks = all_ranks(spec);
   const std::vector<Cause> causes = causes_of(options, ranks);
   std::vector<Failure> failures;
-  for (const std::string& text : options.fail)
-    failures.push_back(parse_failure(text, spec.run.steps, ranks));
+  for (const std::string& text : options.fail) failures.push_back(parse_failure(text, spec.run.steps, ranks));
   const Hardware hardware = load_hardware(options.cluster.hardware);
   SimulationInput input;
   input.cluster = choose_cluster(options.cluster, hardware, ranks);
@@ -151,13 +151,15 @@ void add_simulate(CLI::App& app, Action& action) {
   add_cluster(*command, options->cluster);
   command->add_option("--trace", options->trace, "write the step's timelines to this file, for Perfetto");
   command->add_option("--slow", options->slow, "rank=3:1.3x: rank 3 takes 1.3 times as long");
-  command->add_option("--link", options->link,
-                      "between:0.5x, inside:0.5x: links of nodes, of devices in one, have half of their bandwidth");
+  command->add_option(
+      "--link", options->link,
+      "between:0.5x, inside:0.5x: links of nodes, of devices in one, have half of their bandwidth");
   command->add_option("--fail", options->fail,
                       "step=120:restart=300s: a rank fails in that step; what the run then takes");
   command->add_option("--mtbf", options->mtbf_hours, "hours between failures of one rank, on average")
       ->check(CLI::PositiveNumber);
-  command->add_option("--restart", options->restart_s, "seconds from a failure of --mtbf until ranks run again")
+  command
+      ->add_option("--restart", options->restart_s, "seconds from a failure of --mtbf until ranks run again")
       ->capture_default_str()
       ->check(at_least(0));
   command->add_option("--width", options->width, "columns of the drawing")

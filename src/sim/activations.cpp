@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,12 @@ bool goes_back(ActionKind kind) {
          kind == ActionKind::backward_weight;
 }
 
-bool is_layer(const Program& program, const Action& action) {
-  return program.unit(action.unit).name.starts_with("layers.");
-}
+// Of a block there is a unit for each direction that its code is run in, all of its name.
+using BlockRun = std::pair<std::string_view, int32_t>;  // block, micro-batch
+
+struct Held {
+  size_t first = 0, last = 0;  // forward, last backward
+};
 
 int64_t peak_of(const std::vector<int64_t>& changes) {
   int64_t now = 0, most = 0;
@@ -41,26 +45,26 @@ int64_t saved_bytes(const Program& program, const Timeline& timeline) {
 
 ActivationPeak activation_peak(const Program& program, const Timeline& timeline) {
   const size_t actions = timeline.actions.size();
-  std::map<std::pair<UnitId, int32_t>, std::pair<size_t, size_t>> held;  // forward, last backward
+  std::map<BlockRun, Held> held;
   for (size_t i = 0; i < actions; ++i) {
     const Action& action = timeline.actions[i];
-    if (action.kind == ActionKind::forward) held[{action.unit, action.micro_batch}] = {i, i};
-    if (!goes_back(action.kind)) continue;
-    if (const auto at = held.find({action.unit, action.micro_batch}); at != held.end()) at->second.second = i;
+    if (action.kind != ActionKind::forward && !goes_back(action.kind)) continue;
+    const std::string_view block = program.unit(action.unit).name;
+    if (!block.starts_with("layers.")) continue;
+    Held& span = held.try_emplace({block, action.micro_batch}, Held{i, i}).first->second;
+    span.last = i;
   }
-  std::vector<int64_t> layers(actions + 1);
-  std::map<int32_t, std::pair<size_t, size_t>> under_way;  // by micro-batch
-  for (const auto& [key, span] : held) {
-    if (!is_layer(program, timeline.actions[span.first])) continue;
+  std::vector<int64_t> layers(actions + 1), micro_batches(actions + 1);
+  std::map<int32_t, Held> under_way;  // by micro-batch
+  for (const auto& [run, span] : held) {
     ++layers[span.first];
-    --layers[span.second + 1];
-    auto& whole = under_way.try_emplace(key.second, span).first->second;
-    whole = {std::min(whole.first, span.first), std::max(whole.second, span.second)};
+    --layers[span.last + 1];
+    Held& whole = under_way.try_emplace(run.second, span).first->second;
+    whole = {std::min(whole.first, span.first), std::max(whole.last, span.last)};
   }
-  std::vector<int64_t> micro_batches(actions + 1);
   for (const auto& [micro_batch, span] : under_way) {
     ++micro_batches[span.first];
-    --micro_batches[span.second + 1];
+    --micro_batches[span.last + 1];
   }
   return {peak_of(micro_batches), peak_of(layers), saved_bytes(program, timeline)};
 }

@@ -1,5 +1,5 @@
-// How many micro-batches are under way on a rank at once, and what their activations take: read off the Program,
-// so that it holds for the engine as for the simulator.
+// How many micro-batches are under way on a rank at once, and what their activations take: read off the
+// Program, so that it holds for the engine as for the simulator.
 #pragma once
 #include <cstdint>
 

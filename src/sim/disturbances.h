@@ -9,8 +9,8 @@
 
 namespace trireme {
 
-// "rank=3:1.3x": rank 3 takes 1.3 times as long for all it computes. UserError when it is not of that form, the
-// rank is none of 0 to ranks - 1, or the factor is not above 0.
+// "rank=3:1.3x": rank 3 takes 1.3 times as long for all it computes. UserError when it is not of that form,
+// the rank is none of 0 to ranks - 1, or the factor is not above 0.
 SlowRank parse_slow(const std::string& text, int64_t ranks);
 
 // "between:0.5x": links between nodes have half of their bandwidth; "inside:0.5x": those inside. UserError.

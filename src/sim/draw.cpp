@@ -23,8 +23,8 @@ constexpr std::array<Look, kWorks> kLooks = {{{'F', '-', 34, "forward"},
                                               {'I', '=', 36, "backward's input part"},
                                               {'W', '~', 35, "its weight part"},
                                               {'U', '#', 33, "norm and update"},
-                                              {'+', '+', 37, "batches, weights laid out, sums"},
-                                              {':', ':', 31, "waits in communication"},
+                                              {'+', '+', 37, "other"},
+                                              {':', ':', 31, "communication alone"},
                                               {'.', '.', 90, "waits for another rank"}}};
 const Look& look_of(Work work) { return kLooks[static_cast<size_t>(work)]; }
 
@@ -138,8 +138,7 @@ size_t most_of(const std::vector<Stretch>& stretches, double start_s, double end
 std::string run_text(const Stretch& stretch, size_t cells, Paint paint) {
   const Look& look = look_of(stretch.work);
   std::string text(1, look.letter);
-  if (stretch.micro_batch >= 0 && stretch.work < Work::update)
-    text += fmt::format("{}", stretch.micro_batch);
+  if (stretch.micro_batch >= 0 && stretch.work < Work::update) text += fmt::format("{}", stretch.micro_batch);
   if (text.size() > cells) text.resize(1);
   text.resize(cells, look.fill);
   return paint == Paint::plain ? text : fmt::format("\x1b[{}m{}\x1b[0m", look.color, text);
@@ -179,8 +178,8 @@ std::vector<Stretch> stretches_of(const SimulationInput& input, const StepSimula
   CHECK(timeline != nullptr, "no timeline {}", input.timeline);
   std::vector<Interval> talk;
   for (const SimSpan& span : rank.spans)
-    if (timeline->actions[span.action].stream != Stream::compute && span.end_s > span.start_s)
-      talk.push_back({span.start_s, span.end_s});
+    if (timeline->actions[span.action].stream != Stream::compute && span.end_s > span.moves_s)
+      talk.push_back({span.moves_s, span.end_s});
   Stretches stretches(joined(std::move(talk)));
   for (const SimSpan& span : rank.spans) {
     const Action& action = timeline->actions[span.action];
@@ -192,7 +191,8 @@ std::vector<Stretch> stretches_of(const SimulationInput& input, const StepSimula
 std::string draw(const SimulationInput& input, const StepSimulation& step, const DrawOptions& options) {
   CHECK(options.columns >= kLeastColumns, "{} columns", options.columns);
   size_t margin = 0;
-  for (const SimRank& rank : step.ranks) margin = std::max(margin, fmt::formatted_size("rank {} ", rank.rank));
+  for (const SimRank& rank : step.ranks)
+    margin = std::max(margin, fmt::formatted_size("rank {} ", rank.rank));
   std::vector<bool> drawn(kWorks);
   std::string text;
   for (const SimRank& rank : step.ranks) {

@@ -38,8 +38,8 @@ int64_t resumes_from(const RunShape& run, int64_t step, int64_t from) {
   for (int64_t saved = (step - 1) / run.steps_per_save * run.steps_per_save; saved > from;
        saved -= run.steps_per_save) {
     const int64_t since = step - saved, later_saves = (step - 1 - saved) / run.steps_per_save;
-    const double passed_s = static_cast<double>(since) * run.step_s +
-                            static_cast<double>(later_saves + 1) * run.blocked_s;
+    const double passed_s =
+        static_cast<double>(since) * run.step_s + static_cast<double>(later_saves + 1) * run.blocked_s;
     if (passed_s >= run.committed_s) return saved;
   }
   return from;
@@ -73,8 +73,8 @@ RunShape shape_of_run(const RunSpec& spec, std::span<const Program> programs, co
 RunTime time_of_run(const RunShape& run) {
   const int64_t saves = (run.steps + run.steps_per_save - 1) / std::max<int64_t>(1, run.steps_per_save);
   return {.steps_s = static_cast<double>(run.steps) * run.step_s,
-          .saves_s = static_cast<double>(run.steps_per_save > 0 ? saves - 1 : 0) * run.blocked_s +
-                     run.committed_s};
+          .saves_s =
+              static_cast<double>(run.steps_per_save > 0 ? saves - 1 : 0) * run.blocked_s + run.committed_s};
 }
 
 RunTime time_of_run(const RunShape& run, std::span<const Failure> failures) {
@@ -86,8 +86,8 @@ RunTime time_of_run(const RunShape& run, std::span<const Failure> failures) {
     CHECK(failure.step >= 1 && failure.step <= run.steps, "step {} of {}", failure.step, run.steps);
     from = resumes_from(run, failure.step, from);
     time.lost_s += static_cast<double>(failure.step - from) * run.step_s;
-    time.lost_s += static_cast<double>(saves_before(run, failure.step - 1) - saves_before(run, from)) *
-                   run.blocked_s;
+    time.lost_s +=
+        static_cast<double>(saves_before(run, failure.step - 1) - saves_before(run, from)) * run.blocked_s;
     time.restarts_s += failure.restart_s;
   }
   return time;
@@ -96,7 +96,8 @@ RunTime time_of_run(const RunShape& run, std::span<const Failure> failures) {
 double expected_run_s(const RunShape& run, const FailureRate& rate) {
   const RunTime time = time_of_run(run);
   const double m = rate.mtbf_s;
-  const auto steps = static_cast<double>(run.steps_per_save > 0 ? std::min(run.steps_per_save, run.steps) : run.steps);
+  const auto steps =
+      static_cast<double>(run.steps_per_save > 0 ? std::min(run.steps_per_save, run.steps) : run.steps);
   const double tau = steps * run.step_s;
   const double delta = run.steps_per_save > 0 ? run.blocked_s : run.committed_s;
   return m * std::exp(rate.restart_s / m) * std::expm1((tau + delta) / m) * time.steps_s / tau;

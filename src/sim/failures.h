@@ -1,5 +1,5 @@
-// What failures cost a run. Ranks wait for each other in every step, so the failure of one stops all; they start
-// again from the last checkpoint that was complete, and do again what came after it.
+// What failures cost a run. Ranks wait for each other in every step, so the failure of one stops all; they
+// start again from the last checkpoint that was complete, and do again what came after it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,8 @@
 namespace trireme {
 
 struct Failure {
-  int64_t step = 0;       // that is running then, counted from 1; all of it is lost
-  double restart_s = 0;   // until the ranks run again
+  int64_t step = 0;             // that is running then, counted from 1; all of it is lost
+  double restart_s = 0;         // until the ranks run again
   std::optional<int32_t> rank;  // whose it is, where that is said
 };
 
@@ -32,9 +32,9 @@ RunShape shape_of_run(const RunSpec& spec, std::span<const Program> programs, co
                       double step_s);
 
 struct RunTime {
-  double steps_s = 0;    // the run's own steps, each once
-  double saves_s = 0;    // for which they waited
-  double lost_s = 0;     // done again: steps, and waits for their saves
+  double steps_s = 0;  // the run's own steps, each once
+  double saves_s = 0;  // for which they waited
+  double lost_s = 0;   // done again: steps, and waits for their saves
   double restarts_s = 0;
   double total_s() const { return steps_s + saves_s + lost_s + restarts_s; }
   double goodput() const { return steps_s / total_s(); }  // of the time, what the steps themselves take

@@ -17,9 +17,8 @@ std::vector<TimePart> parts_shown(const StepSimulation& step) {
   std::vector<TimePart> shown;
   for (int p = 0; p < kTimeParts; ++p) {
     const auto part = static_cast<TimePart>(p);
-    if (std::ranges::any_of(step.ranks, [&](const SimRank& rank) {
-          return rank.part(part) >= kLeastShown * step.step_s;
-        }))
+    if (std::ranges::any_of(
+            step.ranks, [&](const SimRank& rank) { return rank.part(part) >= kLeastShown * step.step_s; }))
       shown.push_back(part);
   }
   return shown;
@@ -38,8 +37,7 @@ std::string rank_table(const SimulationInput& input, const StepSimulation& step)
     CHECK(timeline != nullptr, "no timeline {}", input.timeline);
     const ActivationPeak peak = activation_peak(program, *timeline);
     text += fmt::format("{:>6} {:>8}", rank.rank, rank.stands_for);
-    for (const TimePart part : shown)
-      text += fmt::format(" {:>8.1f} %", 100 * rank.part(part) / step.step_s);
+    for (const TimePart part : shown) text += fmt::format(" {:>8.1f} %", 100 * rank.part(part) / step.step_s);
     text += fmt::format(" {:>10} {:>11.2f} GB\n", peak.micro_batches, static_cast<double>(peak.bytes) / 1e9);
   }
   return text;

@@ -8,7 +8,8 @@ namespace trireme {
 double peak_flops_of(const RunSpec& spec, const Cluster& cluster) {
   const Hardware& hardware = *cluster.hardware;
   const PeakType type = spec.precision.compute == Compute::bf16 ? PeakType::bf16 : PeakType::fp32;
-  const double devices = static_cast<double>(all_ranks(spec) * cluster.share.threads) / cluster.share.slowdown;
+  const double devices =
+      static_cast<double>(all_ranks(spec) * cluster.share.threads) / cluster.share.slowdown;
   return hardware.peak_of(type) * devices;
 }
 

@@ -7,7 +7,7 @@ namespace trireme {
 
 struct StepRates {
   double tokens_per_s = 0;  // of all ranks
-  double mfu = 0;           // model FLOPs (model/flops.h) of the dense peak in the run's compute dtype; 0: no peak
+  double mfu = 0;  // model FLOPs (model/flops.h) of the dense peak in the run's compute dtype; 0: no peak
 };
 
 StepRates rates_of(const RunSpec& spec, const Cluster& cluster, double step_s);

@@ -1,5 +1,5 @@
-// A simulated step as a file that Perfetto and chrome://tracing open. Rows and names are those of the measured
-// traces (run.trace_steps), so that the two can be laid one over the other.
+// A simulated step as a file that Perfetto and chrome://tracing open. Rows and names are those of the
+// measured traces (run.trace_steps), so that the two can be laid one over the other.
 #pragma once
 #include <string>
 #include <vector>
