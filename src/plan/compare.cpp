@@ -1,5 +1,5 @@
-// Parts of a step that add up to it, on both sides: from traces where there are any, else from what metrics tell
-// apart.
+// Parts of a step that add up to it, on both sides: from traces where there are any, else from what metrics
+// tell apart.
 #include "plan/compare.h"
 
 #include <fmt/format.h>
@@ -72,15 +72,18 @@ class Comparer {
     const StepRates predicted = rates_of(spec_, cluster, predicted_s());
     ComparedGroup group{fmt::format("a step (median of {})", usual_.steps), {}};
     group.lines.push_back({"step", usual_.step_s, predicted_s()});
-    group.lines.push_back({"throughput", measured.tokens_per_s, predicted.tokens_per_s, Measure::tokens_per_s});
+    group.lines.push_back(
+        {"throughput", measured.tokens_per_s, predicted.tokens_per_s, Measure::tokens_per_s});
     if (predicted.mfu > 0)
       group.lines.push_back(
           {"MFU, of the file's peak", 100 * measured.mfu, 100 * predicted.mfu, Measure::percent});
-    group.lines.push_back({"exposed communication, rank 0", usual_.exposed_comm_s, exposed_s(prediction_.step)});
+    group.lines.push_back(
+        {"exposed communication, rank 0", usual_.exposed_comm_s, exposed_s(prediction_.step)});
     group.lines.push_back({"loader stall, mean", usual_.loader_stall_s, 0});
     if (usual_.saves > 0)
-      group.lines.push_back({"steps wait for a save", usual_.blocked_s,
-                             shape_of_run(spec_, prediction_.input.programs, cluster, predicted_s()).blocked_s});
+      group.lines.push_back(
+          {"steps wait for a save", usual_.blocked_s,
+           shape_of_run(spec_, prediction_.input.programs, cluster, predicted_s()).blocked_s});
     out_.groups.push_back(std::move(group));
   }
 
@@ -96,22 +99,26 @@ class Comparer {
 
   void add_stall() {
     if (usual_.loader_stall_s > 0)
-      off(fmt::format("the loader stalled for {} a step; a prediction has none", seconds_text(usual_.loader_stall_s)),
+      off(fmt::format("the loader stalled for {} a step; a prediction has none",
+                      seconds_text(usual_.loader_stall_s)),
           usual_.loader_stall_s);
   }
 
-  static std::string at_rate(const std::string& what, double measured, double predicted, const std::string& file) {
-    if (predicted <= 0) return fmt::format("{} took {}, which {} has at nothing", what, seconds_text(measured), file);
-    return fmt::format("{} took {} against {}: it ran at {:.2f} of the rates in {}", what, seconds_text(measured),
-                       seconds_text(predicted), predicted / measured, file);
+  static std::string at_rate(const std::string& what, double measured, double predicted,
+                             const std::string& file) {
+    if (predicted <= 0)
+      return fmt::format("{} took {}, which {} has at nothing", what, seconds_text(measured), file);
+    return fmt::format("{} took {} against {}: it ran at {:.2f} of the rates in {}", what,
+                       seconds_text(measured), seconds_text(predicted), predicted / measured, file);
   }
 
   void add_metrics_parts() {
     const double waits = exposed_s(prediction_.step);
     const double compute = usual_.step_s - usual_.exposed_comm_s - usual_.loader_stall_s;
-    off(at_rate("compute on rank 0", compute, predicted_s() - waits, file()), compute - (predicted_s() - waits));
-    off(fmt::format("compute on rank 0 waited {} for other ranks, against {}", seconds_text(usual_.exposed_comm_s),
-                    seconds_text(waits)),
+    off(at_rate("compute on rank 0", compute, predicted_s() - waits, file()),
+        compute - (predicted_s() - waits));
+    off(fmt::format("compute on rank 0 waited {} for other ranks, against {}",
+                    seconds_text(usual_.exposed_comm_s), seconds_text(waits)),
         usual_.exposed_comm_s - waits);
     add_stall();
   }
@@ -160,11 +167,12 @@ class Comparer {
   }
 
   std::string waits_text(const StepTotals& measured, const StepTotals& predicted) const {
-    const std::string waits = fmt::format("{} against {}", seconds_text(measured.waits_s),
-                                          seconds_text(predicted.waits_s));
+    const std::string waits =
+        fmt::format("{} against {}", seconds_text(measured.waits_s), seconds_text(predicted.waits_s));
     if (const auto slow = slow_rank(measured, predicted))
-      return fmt::format("ranks waited {}: for rank {}, which took {:.2f} times as long as the others to compute",
-                         waits, slow->first, slow->second);
+      return fmt::format(
+          "ranks waited {}: for rank {}, which took {:.2f} times as long as the others to compute", waits,
+          slow->first, slow->second);
     std::string worst;
     double most_s = 0;
     for (const auto& [kind, seconds] : measured.moves)
@@ -173,10 +181,11 @@ class Comparer {
         worst = kind;
       }
     if (worst.empty()) return fmt::format("compute waited {} for other ranks", waits);
-    return fmt::format("compute waited {} for other ranks; of communication by itself, {} was most above {}: {} "
-                       "against {}",
-                       waits, worst, file(), seconds_text(at(measured.moves, worst)),
-                       seconds_text(at(predicted.moves, worst)));
+    return fmt::format(
+        "compute waited {} for other ranks; of communication by itself, {} was most above {}: {} "
+        "against {}",
+        waits, worst, file(), seconds_text(at(measured.moves, worst)),
+        seconds_text(at(predicted.moves, worst)));
   }
 
   // The rank that took longest for its stage's work by the prediction, when that is far from the others.
