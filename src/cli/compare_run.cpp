@@ -29,8 +29,9 @@ struct Options {
 void check_folder(const RunFolder& run) {
   for (const std::string& file : {run.config(), run.metrics()})
     if (!fs::is_regular_file(file))
-      fail_user("{} is no folder of a run: there is no {} in it; give one that trireme train made, as runs/NAME",
-                run.path, fs::path(file).filename().string());
+      fail_user(
+          "{} is no folder of a run: there is no {} in it; give one that trireme train made, as runs/NAME",
+          run.path, fs::path(file).filename().string());
 }
 
 // The step's number in "step-00000005.json" and "step-00000005.rank-8.json"; 0 of other names.
@@ -48,7 +49,8 @@ std::map<int64_t, StepTotals> traced_steps(const RunFolder& run) {
       const int64_t step = step_of_file(entry.path().filename().string());
       if (step == 0) continue;
       std::vector<RankEvents> read = read_trace(read_file(entry.path().string()));
-      if (read.empty()) fmt::print(stderr, "{} is passed over: it is no whole trace\n", entry.path().string());
+      if (read.empty())
+        fmt::print(stderr, "{} is passed over: it is no whole trace\n", entry.path().string());
       for (RankEvents& rank : read) ranks[step].push_back(std::move(rank));
     }
   std::map<int64_t, StepTotals> steps;
@@ -60,8 +62,9 @@ void check_machine(const RunSpec& spec, const Hardware& hardware) {
   if (spec.run.device == DeviceKind::null)
     fail_user("run.device = null computes nothing: there is nothing to compare; give a run on a real device");
   if (spec.run.device == DeviceKind::cpu && hardware.kind != DeviceClass::cpu)
-    fail_user("the run was on a cpu and {} has gpus: give the file that trireme calibrate wrote on that machine",
-              hardware.name);
+    fail_user(
+        "the run was on a cpu and {} has gpus: give the file that trireme calibrate wrote on that machine",
+        hardware.name);
 }
 
 int run(const Options& options) {

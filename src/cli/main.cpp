@@ -18,7 +18,7 @@
 namespace trireme::cli {
 namespace {
 
-constexpr std::array kCommands = {add_train, add_tokenizer, add_data,     add_eval,  add_generate,
+constexpr std::array kCommands = {add_train, add_tokenizer, add_data,     add_eval,        add_generate,
                                   add_ckpt,  add_compile,   add_simulate, add_compare_run, add_config};
 
 // "trireme: there is no subcommand trian; did you mean train?", or "" when the first argument is one.

@@ -98,6 +98,8 @@ void print_failures(const Options& options, const RunSpec& spec, const std::vect
                     const RunShape& run) {
   if (failures.empty() && !options.mtbf_hours) return;
   std::printf("\n");
+  if (run.committed_s == 0)
+    std::printf("saves take no time here: the hardware file has no rate to where checkpoints lie\n");
   print_run("no failures", time_of_run(run));
   if (!failures.empty())
     print_run(failures.size() == 1 ? "with the failure" : "with the failures", time_of_run(run, failures));

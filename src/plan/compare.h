@@ -1,4 +1,5 @@
-// A run that was measured against the same run as it is predicted, part by part, and which assumption was off.
+// A run that was measured against the same run as it is predicted, part by part, and which assumption was
+// off.
 #pragma once
 #include <map>
 #include <optional>

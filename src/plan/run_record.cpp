@@ -69,11 +69,13 @@ RunRecord read_run(const std::string& metrics, const std::string& log, const std
     else
       ++run.unreadable_lines;
   });
-  if (steps.empty()) fail_user("{} has no steps of a run: let it do a few, or give the folder of another run", name);
+  if (steps.empty())
+    fail_user("{} has no steps of a run: let it do a few, or give the folder of another run", name);
   for (const auto& [number, step] : steps) run.steps.push_back(step);
   run.first_steps.insert(run.steps.front().step);
   for_lines(log, [&](std::string_view line) {
-    if (const auto bytes = number_behind(line, "memory: one arena of "); bytes && line.find(" bytes (") != line.npos)
+    if (const auto bytes = number_behind(line, "memory: one arena of ");
+        bytes && line.find(" bytes (") != line.npos)
       run.arena_bytes = bytes;
     if (line.find("resumed from ") == std::string_view::npos) return;
     if (const auto step = number_behind(line, ": step ")) run.first_steps.insert(*step + 1);

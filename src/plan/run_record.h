@@ -1,5 +1,5 @@
-// What a run left behind of its own speed and memory: read from the texts of its metrics.jsonl and train.log. A
-// run that still goes on, or was cut off, is read as far as it came.
+// What a run left behind of its own speed and memory: read from the texts of its metrics.jsonl and train.log.
+// A run that still goes on, or was cut off, is read as far as it came.
 #pragma once
 #include <cstdint>
 #include <optional>

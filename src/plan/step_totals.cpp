@@ -23,7 +23,7 @@ std::string part_of(const std::string& name) {
   if (kind == "load") return "loading";
   const bool updates = kind == name_of(ActionKind::norm_partial) || kind == name_of(ActionKind::group_norm) ||
                        kind == name_of(ActionKind::grad_norm) || kind == name_of(ActionKind::optimizer);
-  return updates ? "norm and update" : "other";
+  return updates ? "norm and update" : "weights laid out, sums";
 }
 
 bool is_axis(const std::string& row) { return row.starts_with("axis "); }
@@ -62,7 +62,8 @@ class Moves {
   static std::string message_kind(const TimedEvent& event) {
     const std::string kind = kind_of(event.name);
     if (kind == name_of(ActionKind::send_act) || kind == name_of(ActionKind::recv_act)) return "activations";
-    if (kind == name_of(ActionKind::send_grad) || kind == name_of(ActionKind::recv_grad)) return "their gradients";
+    if (kind == name_of(ActionKind::send_grad) || kind == name_of(ActionKind::recv_grad))
+      return "their gradients";
     return kind;
   }
 
@@ -71,8 +72,8 @@ class Moves {
 };
 
 // Of each axis on which an action's ops talk: all of it as one event.
-void add_axis_events(const Program& program, const Action& action, const ActionPrice& price, const SimSpan& span,
-                     std::vector<TimedEvent>& events) {
+void add_axis_events(const Program& program, const Action& action, const ActionPrice& price,
+                     const SimSpan& span, std::vector<TimedEvent>& events) {
   for (int a = 0; a < kBlockAxes; ++a) {
     const auto axis = static_cast<BlockAxis>(a);
     const double seconds = price.axis_s[static_cast<size_t>(a)] + price.hidden_s[static_cast<size_t>(a)];
@@ -98,8 +99,9 @@ std::vector<RankEvents> read_trace(const std::string& text) {
       if (phase != "X") continue;
       const double start_s = event.at("ts").get<double>() / 1e6;
       RankEvents& events = ranks.try_emplace(rank, RankEvents{.rank = rank}).first->second;
-      events.events.push_back({rows[{rank, event.at("tid").get<int64_t>()}], event.at("name").get<std::string>(),
-                               start_s, start_s + event.at("dur").get<double>() / 1e6});
+      events.events.push_back({rows[{rank, event.at("tid").get<int64_t>()}],
+                               event.at("name").get<std::string>(), start_s,
+                               start_s + event.at("dur").get<double>() / 1e6});
     }
   } catch (const nlohmann::json::exception&) {
     return {};
