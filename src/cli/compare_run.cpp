@@ -82,8 +82,7 @@ int run(const Options& options) {
              spec.run.steps, hardware.name, input.cluster.nodes, input.cluster.nodes == 1 ? "" : "s");
   std::fputs(to_text(compare(spec, {input, step}, record, traced_steps(folder))).c_str(), stdout);
   if (record.unreadable_lines > 0)
-    fmt::print("{} line{} of {} passed over: torn or foreign\n", record.unreadable_lines,
-               record.unreadable_lines == 1 ? " is" : "s are", folder.metrics());
+    fmt::print("lines of {} passed over, torn or foreign: {}\n", folder.metrics(), record.unreadable_lines);
   return 0;
 }
 

@@ -63,7 +63,8 @@ Disturbance all_of(const std::vector<Cause>& causes) {
 
 void print_step(const RunSpec& spec, const Cluster& cluster, const StepSimulation& step) {
   const StepRates rates = rates_of(spec, cluster, step.step_s);
-  fmt::print("{} ranks on {} node{} of {}, {} per node\n", all_ranks(spec), cluster.nodes,
+  const int64_t ranks = all_ranks(spec);
+  fmt::print("{} rank{} on {} node{} of {}, {} per node\n", ranks, ranks == 1 ? "" : "s", cluster.nodes,
              cluster.nodes == 1 ? "" : "s", cluster.hardware->name, cluster.share.ranks_per_node);
   fmt::print("step {:.4g} s, {:.0f} tokens/s", step.step_s, rates.tokens_per_s);
   if (rates.mfu > 0) fmt::print(", MFU {:.1f} %", 100 * rates.mfu);
@@ -98,6 +99,8 @@ void print_failures(const Options& options, const RunSpec& spec, const std::vect
                     const RunShape& run) {
   if (failures.empty() && !options.mtbf_hours) return;
   std::printf("\n");
+  if (run.committed_s == 0)
+    std::printf("saves take no time here: the hardware file has no rate to where checkpoints lie\n");
   print_run("no failures", time_of_run(run));
   if (!failures.empty())
     print_run(failures.size() == 1 ? "with the failure" : "with the failures", time_of_run(run, failures));
@@ -136,7 +139,7 @@ int run(const Options& options) {
     fmt::print("\nthe trace is in {}: open it at ui.perfetto.dev\n", options.trace);
   }
   std::fflush(stdout);
-  fmt::print(stderr, "simulated in {:.2f} s: {} ranks, of which {} differ\n", seconds_now() - start, ranks,
+  fmt::print(stderr, "simulated in {:.2f} s; ranks: {}, of which {} differ\n", seconds_now() - start, ranks,
              step.ranks.size());
   return 0;
 }

@@ -23,7 +23,7 @@ std::string part_of(const std::string& name) {
   if (kind == "load") return "loading";
   const bool updates = kind == name_of(ActionKind::norm_partial) || kind == name_of(ActionKind::group_norm) ||
                        kind == name_of(ActionKind::grad_norm) || kind == name_of(ActionKind::optimizer);
-  return updates ? "norm and update" : "other";
+  return updates ? "norm and update" : "weights laid out, sums";
 }
 
 bool is_axis(const std::string& row) { return row.starts_with("axis "); }

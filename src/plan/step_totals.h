@@ -28,8 +28,9 @@ std::vector<RankEvents> events_of(const SimulationInput& input, const StepSimula
 // Seconds; of compute, means over ranks.
 struct StepTotals {
   double step_s = 0;
-  std::map<std::string, double> compute;  // "forward", "backward", "norm and update", "loading", "other"
-  double waits_s = 0;                     // of step_s, what no compute takes
+  // "forward", "backward", "norm and update", "loading", "weights laid out, sums".
+  std::map<std::string, double> compute;
+  double waits_s = 0;  // of step_s, what no compute takes
   // What moves, by kind: "reduce_grad", "send_act", "axis tp". An event counts as long as on the rank where
   // it is shortest: there it waits for nobody. Of sends and receives a link's mean.
   std::map<std::string, double> moves;

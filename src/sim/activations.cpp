@@ -50,15 +50,16 @@ ActivationPeak activation_peak(const Program& program, const Timeline& timeline)
     const Action& action = timeline.actions[i];
     if (action.kind != ActionKind::forward && !goes_back(action.kind)) continue;
     const std::string_view block = program.unit(action.unit).name;
-    if (!block.starts_with("layers.")) continue;
     Held& span = held.try_emplace({block, action.micro_batch}, Held{i, i}).first->second;
     span.last = i;
   }
   std::vector<int64_t> layers(actions + 1), micro_batches(actions + 1);
   std::map<int32_t, Held> under_way;  // by micro-batch
   for (const auto& [run, span] : held) {
-    ++layers[span.first];
-    --layers[span.last + 1];
+    if (run.first.starts_with("layers.")) {
+      ++layers[span.first];
+      --layers[span.last + 1];
+    }
     Held& whole = under_way.try_emplace(run.second, span).first->second;
     whole = {std::min(whole.first, span.first), std::max(whole.last, span.last)};
   }

@@ -26,6 +26,9 @@ constexpr std::array<Look, kWorks> kLooks = {{{'F', '-', 34, "forward"},
                                               {'+', '+', 37, "other"},
                                               {':', ':', 31, "communication alone"},
                                               {'.', '.', 90, "waits for another rank"}}};
+constexpr double kLeastCells = 2;  // of a usual forward, or the step is drawn in bands,
+constexpr double kCells = 4;       // in which it has these
+
 const Look& look_of(Work work) { return kLooks[static_cast<size_t>(work)]; }
 
 Work work_of(ActionKind kind) {
@@ -144,19 +147,45 @@ std::string run_text(const Stretch& stretch, size_t cells, Paint paint) {
   return paint == Paint::plain ? text : fmt::format("\x1b[{}m{}\x1b[0m", look.color, text);
 }
 
-std::string row_text(const std::vector<Stretch>& stretches, double step_s, size_t columns, Paint paint) {
+bool looks_alike(const Stretch& a, const Stretch& b) {
+  return a.work == b.work && a.micro_batch == b.micro_batch;
+}
+
+struct Window {
+  double start_s = 0, end_s = 0;
+};
+
+std::string row_text(const std::vector<Stretch>& stretches, const Window& window, size_t columns,
+                     Paint paint) {
   if (stretches.empty()) return "";
   std::string text;
   size_t at = 0, run = 0, shown = stretches.size();
+  const double width_s = (window.end_s - window.start_s) / static_cast<double>(columns);
   for (size_t column = 0; column < columns; ++column) {
-    const double width_s = step_s / static_cast<double>(columns);
-    const double start_s = static_cast<double>(column) * width_s;
+    const double start_s = window.start_s + static_cast<double>(column) * width_s;
     const size_t most = most_of(stretches, start_s, start_s + width_s, at);
-    if (most != shown && run > 0) text += run_text(stretches[shown], std::exchange(run, 0), paint);
+    if (run > 0 && !looks_alike(stretches[shown], stretches[most]))
+      text += run_text(stretches[shown], std::exchange(run, 0), paint);
     shown = most;
     ++run;
   }
   return text + run_text(stretches[shown], run, paint);
+}
+
+// The whole step where a usual forward has room for its number, else as much of its beginning and its end.
+std::vector<Window> windows_of(const std::vector<std::vector<Stretch>>& rows, double step_s, size_t columns) {
+  std::vector<double> forwards_s;
+  for (const auto& stretches : rows)
+    for (const Stretch& stretch : stretches)
+      if (stretch.work == Work::forward) forwards_s.push_back(stretch.end_s - stretch.start_s);
+  if (forwards_s.empty()) return {{0, step_s}};
+  std::ranges::nth_element(forwards_s,
+                           forwards_s.begin() + static_cast<std::ptrdiff_t>(forwards_s.size() / 2));
+  const double usual_s = forwards_s[forwards_s.size() / 2];
+  const auto window_s = [&](double cells) { return usual_s * static_cast<double>(columns) / cells; };
+  if (step_s <= window_s(kLeastCells)) return {{0, step_s}};
+  const double part_s = std::min(window_s(kCells), step_s / 2);
+  return {{0, part_s}, {step_s - part_s, step_s}};
 }
 
 std::string legend(const std::vector<bool>& drawn, Paint paint) {
@@ -193,13 +222,21 @@ std::string draw(const SimulationInput& input, const StepSimulation& step, const
   size_t margin = 0;
   for (const SimRank& rank : step.ranks)
     margin = std::max(margin, fmt::formatted_size("rank {} ", rank.rank));
+  const size_t columns = options.columns - margin;
   std::vector<bool> drawn(kWorks);
-  std::string text;
+  std::vector<std::vector<Stretch>> rows;
   for (const SimRank& rank : step.ranks) {
-    const std::vector<Stretch> stretches = stretches_of(input, step, rank);
-    for (const Stretch& stretch : stretches) drawn[static_cast<size_t>(stretch.work)] = true;
-    text += fmt::format("{:<{}}{}\n", fmt::format("rank {}", rank.rank), margin,
-                        row_text(stretches, step.step_s, options.columns - margin, options.paint));
+    rows.push_back(stretches_of(input, step, rank));
+    for (const Stretch& stretch : rows.back()) drawn[static_cast<size_t>(stretch.work)] = true;
+  }
+  std::string text;
+  const std::vector<Window> windows = windows_of(rows, step.step_s, columns);
+  for (const Window& window : windows) {
+    if (windows.size() > 1)
+      text += fmt::format("from {:.4g} to {:.4g} s of {:.4g}:\n", window.start_s, window.end_s, step.step_s);
+    for (size_t r = 0; r < rows.size(); ++r)
+      text += fmt::format("{:<{}}{}\n", fmt::format("rank {}", step.ranks[r].rank), margin,
+                          row_text(rows[r], window, columns, options.paint));
   }
   return text + legend(drawn, options.paint) + "\n";
 }

@@ -41,8 +41,9 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const SimulationInput& input, const StepSimulation& step,
                                   const SimRank& rank);
 
-// A row per rank, a column per equal part of the step, which shows what most of it goes to: "F12---" is the
-// forward of micro-batch 12, "B3====" a backward. Below, the letters' meaning.
+// A row per rank, a column per equal part of the time, which shows what most of it goes to: "F12---" is the
+// forward of micro-batch 12, "B3====" a backward. Below, the letters' meaning. A step of so many
+// micro-batches that they would be too narrow for that is drawn in two bands, its beginning and its end.
 std::string draw(const SimulationInput& input, const StepSimulation& step, const DrawOptions& options);
 
 // A row per rank: where its step goes, in percent, and what it has under way at most.

@@ -103,5 +103,24 @@ TEST(SimulatedSchedules, BubblesAndActivationsAreThoseOfTheSchedule) {
   }
 }
 
+// A stage that has no layer, only the head, has micro-batches under way as well.
+TEST(ActivationPeak, MicroBatchesOfEveryBlock) {
+  const RunSpec spec = parse_config(
+      "[model]\nfamily = \"gpt2\"\nlayers = 2\nwidth = 32\nheads = 2\nvocab = 65\ncontext = 16\n"
+      "[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 8\nmicro = 1\n"
+      "[parallel]\npp = 3\nschedule = \"1f1b\"\nstages = [1, 1, 0]\n"
+      "[optimizer]\nlr = 1e-4\n[run]\nname = \"t\"\nsteps = 10\n",
+      "peak");
+  const Hardware hardware = free_links();
+  std::vector<int64_t> micro_batches, layers;
+  for (const Program& program : pipeline_programs(spec, compile_options(spec, cluster_on(hardware, 3, 1)))) {
+    const ActivationPeak peak = activation_peak(program, *find_timeline(program, "train"));
+    micro_batches.push_back(peak.micro_batches);
+    layers.push_back(peak.layers);
+  }
+  EXPECT_EQ(micro_batches, (std::vector<int64_t>{3, 2, 1}));
+  EXPECT_EQ(layers, (std::vector<int64_t>{3, 2, 0}));
+}
+
 }  // namespace
 }  // namespace trireme

@@ -74,11 +74,36 @@ TEST(SimulatedDrawing, WhatIsTooShortForItsNumberHasItsLetter) {
   EXPECT_THAT(draw(drawn.input, drawn.step, {.columns = 40}), HasSubstr("rank 0 F-F11--"));
 }
 
+TEST(SimulatedDrawing, WhatIsTooShortForAColumnDoesNotCutAStretch) {
+  Drawn drawn;
+  drawn.step.step_s = 33;
+  add_rank(
+      drawn,
+      {{kForward, 0, 0, 3}, {ActionKind::prepare, -1, 3, 3.1}, {kForward, 0, 3.1, 6}, {kForward, 1, 6, 33}});
+  EXPECT_THAT(draw(drawn.input, drawn.step, {.columns = 40}), HasSubstr("rank 0 F0----F1--"));
+}
+
 TEST(SimulatedDrawing, AColumnShowsWhatMostOfItGoesTo) {
   Drawn drawn;
   drawn.step.step_s = 33;
   add_rank(drawn, {{kForward, 0, 0, 0.6}, {kBackward, 0, 0.6, 1.4}, {kForward, 1, 1.4, 33}});
   EXPECT_THAT(draw(drawn.input, drawn.step, {.columns = 40}), HasSubstr("rank 0 FF1--"));
+}
+
+TEST(SimulatedDrawing, OfManyMicroBatchesTheBeginningAndTheEnd) {
+  Drawn drawn;
+  drawn.step.step_s = 1000;
+  std::vector<Piece> pieces;
+  for (int32_t mb = 0; mb < 100; ++mb) {
+    pieces.push_back({kForward, mb, 10.0 * mb, 10.0 * mb + 4});
+    pieces.push_back({kBackward, mb, 10.0 * mb + 4, 10.0 * mb + 10});
+  }
+  add_rank(drawn, pieces);
+  EXPECT_THAT(draw(drawn.input, drawn.step, {.columns = 40}),
+              testing::StartsWith("from 0 to 33 s of 1000:\n"
+                                  "rank 0 F0--B0====F1--B1====F2--B2====F3-\n"
+                                  "from 967 to 1000 s of 1000:\n"
+                                  "rank 0 B96F97-B97===F98-B98===F99-B99===\n"));
 }
 
 TEST(SimulatedDrawing, Colors) {

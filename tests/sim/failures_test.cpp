@@ -5,11 +5,52 @@
 
 #include <cmath>
 
+#include "ir/state_boxes.h"
+#include "sim/machine.h"
+#include "sim/simulate.h"
+
 namespace trireme {
 namespace {
 
 // 100 steps of 10 s; every 20 a save for which steps wait 1 s and which is complete after 5.
 constexpr RunShape kRun{.steps = 100, .step_s = 10, .steps_per_save = 20, .blocked_s = 1, .committed_s = 5};
+
+RunShape shape(const std::string& checkpoint, double step_s) {
+  const RunSpec spec = parse_config(
+      fmt::format(
+          "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
+          "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 2\n[parallel]\ndp_shard = 2\n"
+          "[optimizer]\nlr = 1e-3\n[checkpoint]\n{}\n[run]\nname = \"a\"\nsteps = 500\n",
+          checkpoint),
+      "test");
+  Hardware hardware = round_hardware();
+  const Cluster cluster = cluster_on(hardware, 2, 1);
+  const std::vector<Program> programs = pipeline_programs(spec, compile_options(spec, cluster));
+  // In units of what a rank writes: 4 s to copy it, and 2 ranks x 8 s to the store.
+  const auto bytes = static_cast<double>(3 * 4 * written_elements(programs[0]));
+  hardware.host_bytes_per_s = bytes / 4;
+  hardware.store_bytes_per_s = bytes / 8;
+  return shape_of_run(spec, programs, cluster, step_s);
+}
+
+TEST(RunShape, SavesByTheHardwaresRates) {
+  const RunShape async = shape("every_steps = 50", 1);
+  EXPECT_EQ(async.steps, 500);
+  EXPECT_EQ(async.steps_per_save, 50);
+  EXPECT_EQ(async.blocked_s, 4);
+  EXPECT_EQ(async.committed_s, 4 + 16);
+  const RunShape in_place = shape("every_steps = 50\nasync = false", 1);
+  EXPECT_EQ(in_place.blocked_s, 16);
+  EXPECT_EQ(in_place.committed_s, 16);
+}
+
+TEST(RunShape, ASaveWaitsForTheOneBefore) { EXPECT_EQ(shape("every_steps = 5", 1).blocked_s, 20 - 5); }
+
+TEST(RunShape, MinutesAreStepsOfTheClock) {
+  EXPECT_EQ(shape("every_steps = 0\nevery_minutes = 2", 7).steps_per_save, 18);
+  EXPECT_EQ(shape("every_steps = 10\nevery_minutes = 2", 7).steps_per_save, 10);
+  EXPECT_EQ(shape("every_steps = 0", 7).steps_per_save, 0);
+}
 
 TEST(Failures, NoneCostsTheStepsAndTheSaves) {
   const RunTime time = time_of_run(kRun);

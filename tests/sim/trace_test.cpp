@@ -72,6 +72,30 @@ TEST(SimulatedTrace, NamesRowsAndTimes) {
             "reduce_loss act/1 | comm | 2500000 500000 | {\"bytes\":52}\n");
 }
 
+TEST(SimulatedTrace, BytesMoveOnceBothHaveCome) {
+  const RunSpec spec = parse_config(
+      "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
+      "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 2\n[parallel]\npp = 2\n"
+      "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
+      "test");
+  const Hardware hardware = round_hardware();
+  SimulationInput input;
+  input.cluster = cluster_on(hardware, 2, 1);
+  input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
+  const StepSimulation step = simulate_step(input);
+  // The first act that each rank moves: rank 1 asks at once, and waits for rank 0's forward.
+  const auto first = [&](size_t rank, ActionKind kind) {
+    for (const SimSpan& span : step.ranks[rank].spans)
+      if (find_timeline(input.programs[rank], "train")->actions[span.action].kind == kind) return span;
+    return SimSpan{};
+  };
+  const SimSpan sent = first(0, ActionKind::send_act), received = first(1, ActionKind::recv_act);
+  EXPECT_LT(received.start_s, sent.start_s);
+  EXPECT_EQ(received.moves_s, sent.start_s);
+  EXPECT_EQ(sent.moves_s, sent.start_s);
+  EXPECT_NEAR(received.end_s - received.moves_s, 128 * 256 * 2 / 1e10, 1e-12);
+}
+
 TEST(SimulatedTrace, ASlowRankIsCalledSo) {
   EXPECT_EQ(process_name({.rank = 3, .slowdown = 1.3}), "rank 3, 1.3 times as slow");
   EXPECT_EQ(process_name({.rank = 0, .stands_for = 2, .slowdown = 2}),
