@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "compile/timeline_rows.h"
-#include "sim/trace.h"
+#include "sim/axis_calls.h"
 
 namespace trireme {
 namespace {
@@ -71,18 +71,6 @@ class Moves {
   std::map<std::tuple<std::string, std::string, std::string, int64_t>, double> shortest_;
 };
 
-// Of each axis on which an action's ops talk: all of it as one event.
-void add_axis_events(const Program& program, const Action& action, const ActionPrice& price,
-                     const SimSpan& span, std::vector<TimedEvent>& events) {
-  for (int a = 0; a < kBlockAxes; ++a) {
-    const auto axis = static_cast<BlockAxis>(a);
-    const double seconds = price.axis_s[static_cast<size_t>(a)] + price.hidden_s[static_cast<size_t>(a)];
-    if (seconds > 0)
-      events.push_back({row_of(axis).name, name_of_axis_call("talk", program, action), span.start_s,
-                        span.start_s + seconds});
-  }
-}
-
 }  // namespace
 
 std::vector<RankEvents> read_trace(const std::string& text) {
@@ -117,11 +105,14 @@ std::vector<RankEvents> events_of(const SimulationInput& input, const StepSimula
     const Program& program = input.programs[rank.program];
     const Timeline* timeline = find_timeline(program, input.timeline);
     CHECK(timeline != nullptr, "no timeline {}", input.timeline);
-    const std::vector<ActionPrice> prices = price(program, *timeline, input.cluster);
+    AxisCalls axes(program, input.cluster);
     RankEvents events{rank.rank, rank.stands_for, {{"step", "step", 0, step.step_s}}};
     for (const SimSpan& span : rank.spans) {
       const Action& action = timeline->actions[span.action];
-      add_axis_events(program, action, prices[span.action], span, events.events);
+      const double whole_s = span.end_s - span.start_s;
+      for (const PredictedCall& call : axes.of(action))
+        events.events.push_back({row_of(call.axis).name, name_of_axis_call(call.op, program, action),
+                                 span.start_s + call.start * whole_s, span.start_s + call.end * whole_s});
       events.events.push_back(
           {row_of(program, action).name, name_of_action(program, action), span.start_s, span.end_s});
     }

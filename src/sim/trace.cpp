@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compile/comm_report.h"
 #include "compile/timeline_rows.h"
+#include "sim/axis_calls.h"
 
 namespace trireme {
 namespace {
@@ -31,6 +32,7 @@ std::vector<TraceSpan> trace_spans(const SimulationInput& input, const StepSimul
                                    const SimRank& rank) {
   const Program& program = input.programs[rank.program];
   const Timeline& timeline = timeline_of(input, rank);
+  AxisCalls axes(program, input.cluster);
   std::vector<TraceSpan> spans;
   spans.reserve(rank.spans.size() + 1);
   spans.push_back({.name = "step",
@@ -47,6 +49,15 @@ std::vector<TraceSpan> trace_spans(const SimulationInput& input, const StepSimul
                      .start_us = span.start_s * 1e6,
                      .duration_us = (span.end_s - span.start_s) * 1e6});
     if (!action.transfers.empty()) spans.back().bytes = sent_bytes(program, action);
+    const TraceSpan whole = spans.back();
+    for (const PredictedCall& call : axes.of(action))
+      spans.push_back({.name = name_of_axis_call(call.op, program, action),
+                       .category = "axis",
+                       .rank = rank.rank,
+                       .stream = row_of(call.axis).number,
+                       .start_us = whole.start_us + call.start * whole.duration_us,
+                       .duration_us = (call.end - call.start) * whole.duration_us,
+                       .bytes = call.sent_bytes});
   }
   return spans;
 }
@@ -56,10 +67,13 @@ void write_trace(const std::string& path, const SimulationInput& input, const St
   for (const SimRank& rank : step.ranks) {
     writer.name_rank(rank.rank, process_name(rank));
     const Program& program = input.programs[rank.program];
+    AxisCalls axes(program, input.cluster);
     std::map<int64_t, std::string> rows = {{step_row().number, step_row().name}};
     for (const Action& action : timeline_of(input, rank).actions) {
       const TimelineRow row = row_of(program, action);
       rows.try_emplace(row.number, row.name);
+      for (const PredictedCall& call : axes.of(action))
+        rows.try_emplace(row_of(call.axis).number, row_of(call.axis).name);
     }
     for (const auto& [number, name] : rows) writer.name_stream(rank.rank, number, name);
     for (const TraceSpan& span : trace_spans(input, step, rank)) writer.add(span);

@@ -13,7 +13,7 @@ namespace trireme {
 std::string process_name(const SimRank& rank);
 
 // What a simulated rank shows, from the step's beginning: the step, then every action of the timeline in its
-// order.
+// order, each with its ops that talk on an axis.
 std::vector<TraceSpan> trace_spans(const SimulationInput& input, const StepSimulation& step,
                                    const SimRank& rank);
 

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/tiny_run.h"
 
@@ -72,6 +75,46 @@ TEST_F(Simulate, ATraceWithAProcessPerRankThatDiffers) {
     if (event["name"] == "process_name") names.push_back(event["args"]["name"]);
   EXPECT_EQ(names, (std::vector<std::string>{"rank 0, stands for 16", "rank 16, stands for 16",
                                              "rank 32, stands for 16", "rank 48, stands for 16"}));
+}
+
+// Of a rank, by row and name: how often, and the bytes of all together (-1 each where none are said). What an
+// op sends in pieces beside its compute is one event of a prediction, so on the axes' rows the bytes alone
+// count.
+using Happened = std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>>;
+std::map<int, Happened> events_by_rank(const std::string& file) {
+  std::map<std::pair<int, int>, std::string> rows;
+  std::map<int, Happened> ranks;
+  const auto json = nlohmann::json::parse(test::slurp(file));
+  for (const auto& event : json["traceEvents"]) {
+    const int rank = event["pid"];
+    if (event["name"] == "thread_name") rows[{rank, event["tid"]}] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    const std::string row = rows.at({rank, event["tid"]});
+    auto& [times, bytes] = ranks[rank][{row, event["name"]}];
+    times += row.starts_with("axis ") ? 0 : 1;
+    bytes += event.contains("args") ? event["args"]["bytes"].get<int64_t>() : -1;
+  }
+  return ranks;
+}
+
+TEST(SimulatedAndMeasured, TracesHaveTheSameEvents) {
+  const TinyRun tiny;
+  for (const Settings& settings :
+       {Settings{{"parallel.tp", "2"}, {"parallel.pp", "2"}},
+        Settings{{"parallel.dp_shard", "2"}, {"parallel.zero", "3"}, {"parallel.cp", "2"}}}) {
+    const Settings run =
+        overlaid({{"run.trace_steps", "[2]"}, {"run.steps", "3"}, {"batch.micro", "1"}, {"run.threads", "2"}},
+                 settings);
+    ASSERT_EQ(tiny.train(run).exit_code, 0);
+    const Outcome outcome =
+        tiny.run({"simulate", "runs/tiny/config.toml", "--cluster", "cpu", "--trace", "predicted.json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    auto measured = events_by_rank(tiny.run_folder("tiny") + "/traces/step-00000002.json");
+    const auto predicted = events_by_rank(tiny / "predicted.json");
+    ASSERT_FALSE(predicted.empty());
+    for (const auto& [rank, events] : predicted) EXPECT_EQ(events, measured[rank]) << "rank " << rank;
+    std::filesystem::remove_all(tiny.run_folder("tiny"));
+  }
 }
 
 // The percentages behind a cause.

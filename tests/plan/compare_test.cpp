@@ -108,6 +108,16 @@ TEST(Compare, ATraceAsPredictedHasNothingOff) {
   EXPECT_THAT(to_text(same), HasSubstr("axis tp"));
 }
 
+TEST(Compare, WhatTracingItselfTakesIsALineOfItsOwn) {
+  const Predicted predicted("dp_shard = 2");
+  const double step_s = predicted.step.step_s;
+  const Comparison slow =
+      predicted.against(predicted.run(1.2 * step_s), traced(predicted.trace(), {0, 1}, 1.4, 0.5 * step_s));
+  EXPECT_NEAR(sum_of(slow), 0.2 * step_s, 1e-9 * step_s);
+  EXPECT_THAT(slow.off.back().text, HasSubstr("steps that are not traced take"));
+  EXPECT_NEAR(slow.off.back().seconds, -0.3 * step_s, 1e-9 * step_s);
+}
+
 TEST(Compare, ASlowRankIsNamed) {
   const Predicted predicted("dp_shard = 4");
   const double step_s = predicted.step.step_s;

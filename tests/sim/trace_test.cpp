@@ -19,7 +19,8 @@ using test::slurp;
 SimulationInput one_stage_input() {
   Program program;
   program.comms = {{"pp", 3, {0, 1, 2}}, {"0>1", 4, {0, 1}}, {"1>2", 4, {1, 2}}};
-  program.units = {{.name = "layers.1", .code = {}, .bound = {}}};
+  program.codes.resize(1);
+  program.units = {{.name = "layers.1", .code = CodeId(0), .bound = {}}};
   program.memory.buffers.resize(2);
   program.memory.buffers[0].name = "act/1";
   program.memory.buffers[1].name = "act/2";
@@ -94,6 +95,37 @@ TEST(SimulatedTrace, BytesMoveOnceBothHaveCome) {
   EXPECT_EQ(received.moves_s, sent.start_s);
   EXPECT_EQ(sent.moves_s, sent.start_s);
   EXPECT_NEAR(received.end_s - received.moves_s, 128 * 256 * 2 / 1e10, 1e-12);
+}
+
+// A layer of two tp ranks gathers and scatters its rows twice in forward, and the same again in backward.
+TEST(SimulatedTrace, OpsThatTalkOnAnAxisHaveItsRow) {
+  const RunSpec spec = parse_config(
+      "[model]\nfamily = \"llama\"\nlayers = 1\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
+      "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 1\n[parallel]\ntp = 2\n"
+      "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
+      "test");
+  const Hardware hardware = round_hardware();
+  SimulationInput input;
+  input.cluster = cluster_on(hardware, 2, 1);
+  input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
+  const StepSimulation step = simulate_step(input);
+  TraceSpan forward;
+  std::vector<std::string> calls;
+  double talk_us = 0;
+  for (const TraceSpan& span : trace_spans(input, step, step.ranks[0])) {
+    if (span.name == "forward layers.0 mb 0") forward = span;
+    if (span.category != "axis" || !span.name.ends_with(" in forward layers.0 mb 0")) continue;
+    calls.push_back(span.name.substr(0, span.name.find(' ')));
+    talk_us += span.duration_us;
+    EXPECT_GE(span.start_us, forward.start_us);
+    EXPECT_LE(span.start_us + span.duration_us, forward.start_us + forward.duration_us + 1e-9);
+    EXPECT_EQ(span.bytes, 128 * 256 * 2 / 2);
+  }
+  EXPECT_EQ(calls,
+            (std::vector<std::string>{"all_gather", "reduce_scatter", "all_gather", "reduce_scatter"}));
+  // The bytes at 10 GB/s; what a kernel of such an op does in memory is its own.
+  EXPECT_GE(talk_us, 4 * 128 * 256 * 2 / 2 / 1e10 * 1e6);
+  EXPECT_LT(talk_us, 0.9 * forward.duration_us);
 }
 
 TEST(SimulatedTrace, ASlowRankIsCalledSo) {
