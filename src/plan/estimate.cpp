@@ -1,0 +1,216 @@
+// Blocks are put together to stages, stages to a pipeline; then what data-parallel ranks say to each other and
+// cannot hide, and the update.
+#include "plan/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "lower/stages.h"
+#include "plan/in_parallel.h"
+#include "schedule/catalog.h"
+#include "schedule/placement.h"
+
+namespace trireme {
+namespace {
+
+constexpr double kMasterBytes = 4, kMomentBytes = 8, kGradientBytes = 4;
+
+// Ranks of a stage that have the same parameters, rank 0 among them: `count` of them, `step` apart.
+std::vector<int32_t> every(int64_t step, int64_t count) {
+  std::vector<int32_t> ranks;
+  for (int64_t i = 0; i < count; ++i) ranks.push_back(static_cast<int32_t>(i * step));
+  return ranks;
+}
+
+bool v_shaped(PipelineSchedule schedule) {
+  return schedule == PipelineSchedule::zbv || schedule == PipelineSchedule::dualpipev;
+}
+
+// Both parts of the backward of some schedules run apart, and DualPipe keeps each stage twice.
+std::vector<size_t> stages_on(const Layout& layout, int64_t rank) {
+  const int64_t p = layout.parallel.pp, v = layout.parallel.virtual_stages.value_or(1);
+  if (p == 1) return {0};
+  const PipelineSchedule schedule = layout.parallel.schedule;
+  const auto at = [](int64_t s) { return static_cast<size_t>(s); };
+  if (schedule == PipelineSchedule::dualpipe) return {at(rank), at(p - 1 - rank)};
+  if (v_shaped(schedule)) return {at(rank), at(2 * p - 1 - rank)};
+  std::vector<size_t> stages;
+  for (int64_t i = 0; i < v; ++i) stages.push_back(at(i * p + rank));
+  return stages;
+}
+
+int64_t rounded_ratio(double a, double b) { return std::llround(20 * a / std::max(b, 1e-12)); }
+
+}  // namespace
+
+BlockKey block_key(const Layout& layout) {
+  const ParallelSpec& p = layout.parallel;
+  return {.tp = p.tp, .cp = p.cp, .ep = p.ep, .micro = layout.micro, .sequence = p.tp == 1 || p.sequence};
+}
+
+void Estimator::price(const std::vector<Layout>& layouts, int threads) {
+  std::map<BlockKey, const Layout*> wanted;
+  for (const Layout& layout : layouts)
+    if (!prices_.contains(block_key(layout))) wanted.try_emplace(block_key(layout), &layout);
+  const std::vector<std::pair<BlockKey, const Layout*>> list(wanted.begin(), wanted.end());
+  std::vector<std::optional<BlockPrices>> found(list.size());
+  in_parallel(list.size(), threads, [&](size_t i) {
+    try {
+      found[i] = price_blocks(base_, *list[i].second, cluster_);
+    } catch (const UserError&) {  // it does not divide
+    }
+  });
+  for (size_t i = 0; i < list.size(); ++i) prices_[list[i].first] = std::move(found[i]);
+}
+
+std::vector<Estimator::Stage> Estimator::stages_of(const BlockKey& key, const BlockPrices& prices,
+                                                   int64_t count) {
+  const auto [it, fresh] = stages_.try_emplace({key, count});
+  if (!fresh) return it->second;
+  // As compile.cpp cuts the chain: what follows the layers stays with the head.
+  std::vector<double> costs;
+  for (const BlockPrice& block : prices.blocks) costs.push_back(block.flops);
+  const size_t head = 1 + static_cast<size_t>(base_.model.layers);
+  for (; costs.size() > head + 1; costs.pop_back()) costs[head] += costs.back();
+  std::vector<BlockRange> ranges = cut_stages(costs, static_cast<int32_t>(count), {});
+  ranges.back().end = prices.blocks.size();
+  for (const BlockRange& range : ranges) {
+    Stage stage;
+    for (size_t b = range.first; b < range.end; ++b) {
+      const BlockPrice& block = prices.blocks[b];
+      stage.forward_s += block.forward_s;
+      stage.backward_s += block.backward_s;
+      stage.input_s += block.input_s;
+      stage.prepare_s += block.prepare_s;
+      stage.saved_bytes += static_cast<double>(block.saved_bytes + prices.boundary_bytes);
+      stage.prepared_bytes += static_cast<double>(block.prepared_bytes);
+      stage.elements += static_cast<double>(block.elements);
+      stage.expert_elements += static_cast<double>(block.expert_elements);
+      stage.blocks += 1;
+      stage.most_elements =
+          std::max(stage.most_elements, static_cast<double>(block.elements + block.expert_elements));
+      stage.most_forward_s = std::max(stage.most_forward_s, block.forward_s);
+      stage.most_backward_s = std::max(stage.most_backward_s, block.backward_s);
+    }
+    it->second.push_back(stage);
+  }
+  return it->second;
+}
+
+const std::optional<PipelineLength>& Estimator::length(const PipelineShape& shape, const StageTimes& times) {
+  const auto [it, fresh] = lengths_.try_emplace(
+      {shape.schedule, shape.ranks, shape.stages_per_rank, shape.micro_batches,
+       rounded_ratio(times.input_s, times.forward_s), rounded_ratio(times.weight_s, times.forward_s)});
+  if (fresh)
+    it->second = pipeline_length(shape, {.forward_s = 1,
+                                         .input_s = times.input_s / times.forward_s,
+                                         .weight_s = times.weight_s / times.forward_s});
+  return it->second;
+}
+
+// Round a ring each of n ranks sends (n-1)/n of the whole, and twice that where all get the sum.
+double Estimator::wire_s(std::string_view op, double whole_bytes, const std::vector<int32_t>& ranks) const {
+  const auto n = static_cast<double>(ranks.size());
+  if (n <= 1) return 0;
+  const double sent = whole_bytes * (n - 1) / n * (op == "all_reduce" ? 2 : 1);
+  return wire_time(cluster_, op, std::llround(sent), ranks).seconds;
+}
+
+// What data-parallel ranks wait for each other in a step.
+double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_batches) const {
+  const ParallelSpec& p = layout.parallel;
+  const int64_t shards = p.dp_shard * p.cp;
+  const bool cuts = p.zero > 0 && shards > 1;
+  const double elements = rank.elements + rank.expert_elements / static_cast<double>(p.ep);
+  const double copy_bytes = base_.precision.compute == Compute::bf16 ? 2 : 4;
+  const std::vector<int32_t> all = every(p.tp, p.dp_replicate * shards), shard = every(p.tp, shards),
+                             copies = every(p.tp * shards, p.dp_replicate);
+  const double share = rank.most_elements / std::max(1.0, rank.elements + rank.expert_elements);
+  double reduce = cuts ? wire_s("reduce_scatter", kGradientBytes * elements, shard) +
+                             wire_s("all_reduce", kGradientBytes * elements / static_cast<double>(shards), copies)
+                       : wire_s("all_reduce", kGradientBytes * elements, all);
+  double sum = std::max(reduce - rank.backward_s, reduce * share);
+  if (!cuts) return sum;
+  const double gather = wire_s("all_gather", copy_bytes * elements, shard);
+  if (p.zero < 3) return sum + std::max(gather - rank.forward_s, gather * share);
+  const double times = micro_batches;
+  sum += times * (std::max(0.0, gather - rank.forward_s) + gather * share / std::max(1.0, times));
+  if (p.reshard_after_forward) sum += times * std::max(0.0, gather - rank.backward_s);
+  return sum;
+}
+
+// Everything that lasts, and what is gathered at once.
+double Estimator::state_bytes(const Layout& layout, const Stage& rank, double micro_batches) const {
+  const ParallelSpec& p = layout.parallel;
+  const bool cuts = p.zero > 0 && p.dp_shard * p.cp > 1;
+  const double shards = cuts ? static_cast<double>(p.dp_shard * p.cp) : 1;
+  const double expert_shards = cuts ? std::max(1.0, shards / static_cast<double>(p.ep)) : 1;
+  const double whole = rank.elements + rank.expert_elements;
+  const double own = rank.elements / shards + rank.expert_elements / expert_shards;
+  const double moments = base_.optimizer.kind == OptimizerKind::adamw ? kMomentBytes : kMomentBytes / 2;
+  const double lanes = static_cast<double>(base_.batch.lanes) / static_cast<double>(data_parallel_of(layout));
+  double bytes = own * (kMasterBytes + moments);
+  if (base_.checkpoint.async)
+    bytes += (kMasterBytes + moments) * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
+  const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || p.reduce_each_micro_batch);
+  bytes += kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * std::max(1.0, std::log2(lanes)));
+  const double copy = base_.precision.compute == Compute::bf16 ? 2 : 4;
+  const double held = p.zero == 3 && cuts ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
+                                          : whole;
+  const bool packed = rank.prepared_bytes > 0;
+  if (packed) bytes += rank.prepared_bytes * held / std::max(1.0, whole);
+  else bytes += copy * held;
+  return bytes;
+}
+
+std::optional<Estimate> Estimator::of(const Layout& layout) {
+  const auto found = prices_.find(block_key(layout));
+  CHECK(found != prices_.end(), "blocks of {} have no prices", text_of(layout));
+  if (!found->second) return {};
+  const BlockPrices& prices = *found->second;
+  const ParallelSpec& p = layout.parallel;
+  const int64_t v = p.pp == 1 ? 1 : p.virtual_stages.value_or(1);
+  const bool v_shape = p.pp > 1 && v_shaped(p.schedule);
+  const int64_t per_rank = v_shape ? 2 : v;
+  if (p.pp * per_rank > base_.model.layers + 2) return {};
+  const std::vector<Stage> stages = stages_of(found->first, prices, p.pp * per_rank);
+  const int64_t micro_batches = base_.batch.sequences / layout.micro / data_parallel_of(layout);
+  StageTimes slowest;
+  for (const Stage& stage : stages)
+    if (stage.forward_s + stage.backward_s > slowest.forward_s + slowest.input_s + slowest.weight_s)
+      slowest = {stage.forward_s, stage.input_s, stage.backward_s - stage.input_s};
+  const PipelineShape shape{p.schedule, p.pp, per_rank, micro_batches};
+  Estimate out;
+  std::optional<PipelineLength> pipe;
+  if (p.pp > 1) {
+    pipe = length(shape, slowest);
+    if (!pipe) return {};
+    pipe->length_s *= slowest.forward_s;
+    const int32_t next = static_cast<int32_t>(all_ranks_per_stage(layout));
+    out.step_s += 2 * static_cast<double>(p.pp * per_rank - 1) *
+                  wire_time(cluster_, "send", prices.boundary_bytes, {0, next}).seconds;
+  } else {
+    const Stage& only = stages.front();
+    pipe = PipelineLength{.length_s = static_cast<double>(micro_batches) * (only.forward_s + only.backward_s),
+                          .stored = {1}};
+  }
+  double slowest_rest = 0;
+  for (int64_t r = 0; r < p.pp; ++r) {
+    Stage rank;
+    for (const size_t s : stages_on(layout, r)) add(rank, stages[s]);
+    const double shards = p.zero > 0 ? static_cast<double>(p.dp_shard * p.cp) : 1;
+    const double update = prices.optimizer_s_per_element * (rank.elements + rank.expert_elements) / shards;
+    slowest_rest = std::max(slowest_rest, update + rank.prepare_s +
+                                              talk_s(layout, rank, static_cast<double>(micro_batches)));
+    const double in_flight = pipe->stored[static_cast<size_t>(r)] / static_cast<double>(per_rank);
+    const double bytes = state_bytes(layout, rank, static_cast<double>(micro_batches)) +
+                         in_flight * rank.saved_bytes + static_cast<double>(prices.workspace_bytes) +
+                         static_cast<double>(4 * prices.boundary_bytes + 2 * prices.overhead_bytes);
+    out.arena_bytes = std::max(out.arena_bytes, std::llround(bytes));
+  }
+  out.step_s += pipe->length_s + slowest_rest + static_cast<double>(micro_batches) * prices.load_s;
+  return out;
+}
+
+}  // namespace trireme
