@@ -29,12 +29,12 @@ struct NumberSource {
 // How near kernels come to what the device could do. Fractions are of the dense peak and of the memory's
 // bandwidth, in the steady state of large calls.
 struct KernelModel {
-  double launch_s = 0;           // per kernel, not hidden behind the one before
-  double product = 1;            // matrix products of whole tiles on all units
-  double attention = 1;          // attention forward, of the FLOPs under the causal mask
-  double attention_grad = 1;     // and backward
-  double memory = 1;             // kernels that only move memory
-  int64_t units = 1;             // multiprocessors that tiles of a product go to in waves
+  double launch_s = 0;                      // per kernel, not hidden behind the one before
+  double product = 1;                       // matrix products of whole tiles on all units
+  double attention = 1;                     // attention forward, of the FLOPs under the causal mask
+  double attention_grad = 1;                // and backward
+  double memory = 1;                        // kernels that only move memory
+  int64_t units = 1;                        // multiprocessors that tiles of a product go to in waves
   int64_t tile_rows = 1, tile_columns = 1;  // of a product's result
   // Of the compute units, what a collective or a copy between ranks occupies while it runs. 1: it is done by
   // the same units as compute, so overlap gains nothing.
@@ -79,7 +79,7 @@ struct Hardware {
   std::array<double, kPeakTypes> peak{};  // FLOP/s of a device, dense; 0: it has no such units
   int64_t memory_bytes = 0;               // of a device; a cpu's: of a node
   double memory_bytes_per_s = 0;          // likewise
-  int64_t overhead_bytes = 0;  // of a rank: what drivers and libraries keep beside the arena
+  int64_t overhead_bytes = 0;             // of a rank: what drivers and libraries keep beside the arena
   KernelModel kernels;
   int64_t devices_per_node = 1;
   Link inside, between;  // of a node, of nodes
@@ -98,10 +98,10 @@ struct Hardware {
 // What a rank has when `ranks` ranks share `nodes` nodes.
 struct RankShare {
   int64_t ranks_per_node = 1;
-  int64_t threads = 1;            // of a cpu; else 1
-  double slowdown = 1;            // of compute, where ranks share a core
+  int64_t threads = 1;  // of a cpu; else 1
+  double slowdown = 1;  // of compute, where ranks share a core
   double memory_bytes_per_s = 0;
-  int64_t memory_bytes = 0;       // for the arena, overhead taken off
+  int64_t memory_bytes = 0;  // for the arena, overhead taken off
 };
 // UserError when ranks do not fit the nodes: more than devices on a gpu's, or no whole number per node.
 RankShare share_of(const Hardware& hardware, int64_t ranks, int64_t nodes);

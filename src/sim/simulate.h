@@ -1,5 +1,6 @@
-// Replays a training step on a hardware: the ranks of one pipeline walk their Programs, each with its streams,
-// over links that are shared. Ranks that do the same are folded into one, so the number of ranks costs nothing.
+// Replays a training step on a hardware: the ranks of one pipeline walk their Programs, each with its
+// streams, over links that are shared. Ranks that do the same are folded into one, so the number of ranks
+// costs nothing.
 //
 // A stream keeps its order. A comm or p2p action starts once the compute actions before it are done and its
 // members have come; an action waits for those it names, as the engine does. Streams and ops that use a link
@@ -20,8 +21,8 @@ namespace trireme {
 
 // Where a rank's time in a step goes. They add up to the step.
 enum class TimePart : uint8_t {
-  compute,    // forward and backward, and the weights' preparation
-  tp,         // ops inside blocks wait for ranks of the axis
+  compute,  // forward and backward, and the weights' preparation
+  tp,       // ops inside blocks wait for ranks of the axis
   cp,
   ep,
   pp,         // what sends and receives take where compute waits for them
@@ -57,9 +58,9 @@ struct SimSpan {
 };
 
 struct SimRank {
-  int32_t rank = 0;            // of the run, the first of those that it stands for
-  int64_t stands_for = 1;      // ranks
-  size_t program = 0;          // of SimulationInput::programs
+  int32_t rank = 0;        // of the run, the first of those that it stands for
+  int64_t stands_for = 1;  // ranks
+  size_t program = 0;      // of SimulationInput::programs
   double slowdown = 1;
   std::array<double, kTimeParts> parts{};  // seconds
   std::vector<SimSpan> spans;              // by action of the timeline

@@ -1,0 +1,91 @@
+// Products by op, and tile and wave quantisation as NVIDIA's "Matrix Multiplication Background User's Guide"
+// (2023) explains it.
+#include "sim/kernels.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/experts/experts.h"
+#include "ops/head/head.h"
+#include "ops/linear/linear.h"
+#include "ops/overlap/overlap.h"
+
+namespace trireme {
+namespace {
+
+int64_t rows_of(const TensorType& type) {
+  return count(type.shape) / std::max<int64_t>(1, type.shape.back());
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+ProductShape of_chunks(const ChunkSizes& s) { return {s.ranks * s.chunk_rows(), s.n, s.k, s.chunks}; }
+
+// A chunk of rows after the other: logits and, with the gradient, dx and dweight.
+std::vector<ProductShape> of_head(const OpSig& sig, bool gradient) {
+  const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
+  const int64_t rows = rows_of(sig.inputs[0]);
+  const int64_t chunk = head_chunk_rows(rows, a.vocab, sig.inputs[0].dtype), times = ceil_div(rows, chunk);
+  std::vector<ProductShape> shapes = {{chunk, a.vocab, a.width, times}};
+  if (gradient) {
+    shapes.push_back({chunk, a.width, a.vocab, times});
+    shapes.push_back({a.vocab, a.width, chunk, times});
+  }
+  return shapes;
+}
+
+// Each expert here has an even part of the rows that come.
+std::vector<ProductShape> of_experts(const OpSig& sig, bool gradient) {
+  const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
+  const int64_t rows = std::max<int64_t>(1, s.choices() / std::max<int64_t>(1, s.owned));
+  if (!gradient) return {{rows, 2 * s.ffn, s.width, s.owned}, {rows, s.width, s.ffn, s.owned}};
+  return {{rows, s.width, 2 * s.ffn, s.owned},
+          {rows, s.ffn, s.width, s.owned},
+          {2 * s.ffn, s.width, rows, s.owned},
+          {s.width, s.ffn, rows, s.owned}};
+}
+
+struct TileChoice {
+  int64_t row_cut, column_cut;  // of the whole tile
+  double reach;                 // of the whole tile's rate
+};
+constexpr std::array kTiles = {TileChoice{1, 1, 1.0}, TileChoice{1, 2, 0.95}, TileChoice{2, 2, 0.85},
+                               TileChoice{2, 4, 0.65}};
+
+}  // namespace
+
+std::vector<ProductShape> products_of(const OpSig& sig) {
+  const auto linear = [&](bool forward) -> std::vector<ProductShape> {
+    const auto a = unpack_attrs<LinearAttrs>(sig.attrs);
+    const int64_t rows = rows_of(sig.inputs[0]);
+    return {forward ? ProductShape{rows, a.out, a.in} : ProductShape{rows, a.in, a.out}};
+  };
+  if (sig.kind == "linear") return linear(true);
+  if (sig.kind == "linear_grad_input") return linear(false);
+  if (sig.kind == "linear_grad_weight") {
+    const auto a = unpack_attrs<LinearGradWeightAttrs>(sig.attrs);
+    return {{a.out, a.in, rows_of(sig.inputs[0])}};
+  }
+  if (sig.kind == "gather_linear") return {of_chunks(gather_linear_sizes(sig))};
+  if (sig.kind == "linear_scatter") return {of_chunks(linear_scatter_sizes(sig))};
+  if (sig.kind == "head_loss") return of_head(sig, false);
+  if (sig.kind == "head_loss_grad") return of_head(sig, true);
+  if (sig.kind == "experts") return of_experts(sig, false);
+  if (sig.kind == "experts_grad") return of_experts(sig, true);
+  return {};
+}
+
+double tile_share(const KernelModel& kernels, const ProductShape& shape) {
+  double best = 0;
+  for (const TileChoice& tile : kTiles) {
+    const int64_t rows = std::max<int64_t>(1, kernels.tile_rows / tile.row_cut);
+    const int64_t columns = std::max<int64_t>(1, kernels.tile_columns / tile.column_cut);
+    const int64_t tiles = ceil_div(shape.rows, rows) * ceil_div(shape.columns, columns);
+    const int64_t places = ceil_div(tiles, kernels.units) * kernels.units * rows * columns;
+    const double used = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
+    best = std::max(best, used / static_cast<double>(places) * tile.reach);
+  }
+  return best;
+}
+
+}  // namespace trireme

@@ -1,0 +1,67 @@
+// The machines that are built in are whole, sourced and read back; others are found by path.
+#include "hardware/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "hardware_text.h"
+
+namespace trireme::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
+  std::set<std::string> names;
+  for (const BuiltInHardware& known : built_in_hardware()) {
+    const Hardware h = load_hardware(std::string(known.name));
+    EXPECT_EQ(h.name, known.name);
+    EXPECT_EQ(parse_hardware(to_toml(h), "again"), h);
+    names.insert(h.name);
+    for (const NumberSource& source : h.sources)
+      EXPECT_TRUE(std::any_of(h.source_of.begin(), h.source_of.end(),
+                              [&](const auto& entry) { return entry.second == source.key; }))
+          << h.name << ": no number is from " << source.key;
+  }
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TRIREME_SOURCE_DIR "/hardware"))
+    files.insert(entry.path().stem());
+  EXPECT_EQ(names, files);
+}
+
+TEST(Catalog, APathIsRead) {
+  const std::string path = testing::TempDir() + "box.toml";
+  std::ofstream(path) << kMachine;
+  EXPECT_EQ(load_hardware(path).name, "box");
+  std::ofstream(path) << changed("0.9", "9");
+  try {
+    load_hardware(path);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path + ":16: kernels.product.is = 9 is out of range"));
+  }
+}
+
+TEST(Catalog, RefusesWhatItDoesNotKnow) {
+  const auto error_for = [](const std::string& name) -> std::string {
+    try {
+      load_hardware(name);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      error_for("h100-sxn"),
+      "unknown hardware h100-sxn: neither a file nor a machine that Trireme knows; did you mean h100-sxm?");
+  EXPECT_THAT(error_for("quantum-annealer-9000"), HasSubstr("those are "));
+  EXPECT_THROW(load_hardware(testing::TempDir()), EnvError);
+}
+
+}  // namespace
+}  // namespace trireme::test
