@@ -18,8 +18,8 @@
 namespace trireme::cli {
 namespace {
 
-constexpr std::array<AddCommand, 8> kCommands = {add_train,    add_tokenizer, add_data,    add_eval,
-                                                 add_generate, add_ckpt,      add_compile, add_config};
+constexpr std::array<AddCommand, 9> kCommands = {add_train, add_tokenizer, add_data,   add_eval, add_generate,
+                                                 add_ckpt,  add_compile,   add_config, add_plan};
 
 // "trireme: there is no subcommand trian; did you mean train?", or "" when the first argument is one.
 std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {

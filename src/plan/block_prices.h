@@ -19,7 +19,7 @@ struct BlockPrice {
   int64_t saved_bytes = 0;               // forward to backward
   int64_t prepared_bytes = 0;            // what kernels have laid out of its parameters
   double prepare_s = 0;
-  int64_t elements = 0;                  // of its dense parameters on this rank, before they are sharded
+  int64_t elements = 0;  // of its dense parameters on this rank, before they are sharded
   int64_t expert_elements = 0;
 };
 

@@ -1,5 +1,5 @@
-// Blocks are put together to stages, stages to a pipeline; then what data-parallel ranks say to each other and
-// cannot hide, and the update.
+// Blocks are put together to stages, stages to a pipeline; then what data-parallel ranks say to each other
+// and cannot hide, and the update.
 #include "plan/estimate.h"
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "lower/stages.h"
 #include "plan/in_parallel.h"
-#include "schedule/catalog.h"
-#include "schedule/placement.h"
 
 namespace trireme {
 namespace {
@@ -40,6 +38,10 @@ std::vector<size_t> stages_on(const Layout& layout, int64_t rank) {
   return stages;
 }
 
+int64_t stages_per_rank(const Layout& layout) {
+  return layout.parallel.pp == 1 ? 1 : layout.parallel.virtual_stages.value_or(1);
+}
+
 int64_t rounded_ratio(double a, double b) { return std::llround(20 * a / std::max(b, 1e-12)); }
 
 }  // namespace
@@ -64,8 +66,8 @@ void Estimator::price(const std::vector<Layout>& layouts, int threads) {
   for (size_t i = 0; i < list.size(); ++i) prices_[list[i].first] = std::move(found[i]);
 }
 
-std::vector<Estimator::Stage> Estimator::stages_of(const BlockKey& key, const BlockPrices& prices,
-                                                   int64_t count) {
+const std::vector<Estimator::Stage>& Estimator::stages_of(const BlockKey& key, const BlockPrices& prices,
+                                                          int64_t count) {
   const auto [it, fresh] = stages_.try_emplace({key, count});
   if (!fresh) return it->second;
   // As compile.cpp cuts the chain: what follows the layers stays with the head.
@@ -87,11 +89,8 @@ std::vector<Estimator::Stage> Estimator::stages_of(const BlockKey& key, const Bl
       stage.prepared_bytes += static_cast<double>(block.prepared_bytes);
       stage.elements += static_cast<double>(block.elements);
       stage.expert_elements += static_cast<double>(block.expert_elements);
-      stage.blocks += 1;
       stage.most_elements =
           std::max(stage.most_elements, static_cast<double>(block.elements + block.expert_elements));
-      stage.most_forward_s = std::max(stage.most_forward_s, block.forward_s);
-      stage.most_backward_s = std::max(stage.most_backward_s, block.backward_s);
     }
     it->second.push_back(stage);
   }
@@ -127,9 +126,10 @@ double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_b
   const std::vector<int32_t> all = every(p.tp, p.dp_replicate * shards), shard = every(p.tp, shards),
                              copies = every(p.tp * shards, p.dp_replicate);
   const double share = rank.most_elements / std::max(1.0, rank.elements + rank.expert_elements);
-  double reduce = cuts ? wire_s("reduce_scatter", kGradientBytes * elements, shard) +
-                             wire_s("all_reduce", kGradientBytes * elements / static_cast<double>(shards), copies)
-                       : wire_s("all_reduce", kGradientBytes * elements, all);
+  const double reduce =
+      cuts ? wire_s("reduce_scatter", kGradientBytes * elements, shard) +
+                 wire_s("all_reduce", kGradientBytes * elements / static_cast<double>(shards), copies)
+           : wire_s("all_reduce", kGradientBytes * elements, all);
   double sum = std::max(reduce - rank.backward_s, reduce * share);
   if (!cuts) return sum;
   const double gather = wire_s("all_gather", copy_bytes * elements, shard);
@@ -154,62 +154,89 @@ double Estimator::state_bytes(const Layout& layout, const Stage& rank, double mi
   if (base_.checkpoint.async)
     bytes += (kMasterBytes + moments) * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
   const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || p.reduce_each_micro_batch);
-  bytes += kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * std::max(1.0, std::log2(lanes)));
+  bytes +=
+      kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * std::max(1.0, std::log2(lanes)));
   const double copy = base_.precision.compute == Compute::bf16 ? 2 : 4;
-  const double held = p.zero == 3 && cuts ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
-                                          : whole;
+  const double held = p.zero == 3 && cuts
+                          ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
+                          : whole;
   const bool packed = rank.prepared_bytes > 0;
-  if (packed) bytes += rank.prepared_bytes * held / std::max(1.0, whole);
-  else bytes += copy * held;
+  if (packed)
+    bytes += rank.prepared_bytes * held / std::max(1.0, whole);
+  else
+    bytes += copy * held;
   return bytes;
+}
+
+// What lies on a rank: all of its stages.
+Estimator::Stage Estimator::rank_of(const Layout& layout, const std::vector<Stage>& stages, int64_t rank) {
+  Stage sum;
+  for (const size_t s : stages_on(layout, rank)) {
+    const Stage& stage = stages[s];
+    sum.forward_s += stage.forward_s;
+    sum.backward_s += stage.backward_s;
+    sum.input_s += stage.input_s;
+    sum.prepare_s += stage.prepare_s;
+    sum.saved_bytes += stage.saved_bytes;
+    sum.prepared_bytes += stage.prepared_bytes;
+    sum.elements += stage.elements;
+    sum.expert_elements += stage.expert_elements;
+    sum.most_elements = std::max(sum.most_elements, stage.most_elements);
+  }
+  return sum;
+}
+
+std::optional<PipelineLength> Estimator::run_of(const Layout& layout, const std::vector<Stage>& stages,
+                                                int64_t micro_batches) {
+  if (layout.parallel.pp == 1)
+    return PipelineLength{
+        .length_s = static_cast<double>(micro_batches) * (stages[0].forward_s + stages[0].backward_s),
+        .stored = {1}};
+  const Stage& slowest = *std::max_element(stages.begin(), stages.end(), [](const Stage& a, const Stage& b) {
+    return a.forward_s + a.backward_s < b.forward_s + b.backward_s;
+  });
+  std::optional<PipelineLength> run =
+      length({layout.parallel.schedule, layout.parallel.pp, stages_per_rank(layout), micro_batches},
+             {slowest.forward_s, slowest.input_s, slowest.backward_s - slowest.input_s});
+  if (run) run->length_s *= slowest.forward_s;
+  return run;
 }
 
 std::optional<Estimate> Estimator::of(const Layout& layout) {
   const auto found = prices_.find(block_key(layout));
   CHECK(found != prices_.end(), "blocks of {} have no prices", text_of(layout));
-  if (!found->second) return {};
-  const BlockPrices& prices = *found->second;
   const ParallelSpec& p = layout.parallel;
-  const int64_t v = p.pp == 1 ? 1 : p.virtual_stages.value_or(1);
-  const bool v_shape = p.pp > 1 && v_shaped(p.schedule);
-  const int64_t per_rank = v_shape ? 2 : v;
-  if (p.pp * per_rank > base_.model.layers + 2) return {};
-  const std::vector<Stage> stages = stages_of(found->first, prices, p.pp * per_rank);
-  const int64_t micro_batches = base_.batch.sequences / layout.micro / data_parallel_of(layout);
-  StageTimes slowest;
-  for (const Stage& stage : stages)
-    if (stage.forward_s + stage.backward_s > slowest.forward_s + slowest.input_s + slowest.weight_s)
-      slowest = {stage.forward_s, stage.input_s, stage.backward_s - stage.input_s};
-  const PipelineShape shape{p.schedule, p.pp, per_rank, micro_batches};
+  const int64_t per_rank = stages_per_rank(layout), data_parallel = data_parallel_of(layout);
+  const bool twice = p.pp > 1 && p.schedule == PipelineSchedule::dualpipe;
+  const int64_t count = p.pp * per_rank;
+  if (!found->second || count > base_.model.layers + 2) return {};
+  const BlockPrices& prices = *found->second;
+  const std::vector<Stage>& stages = stages_of(found->first, prices, count);
+  const int64_t whole_micro_batches = base_.batch.sequences / layout.micro / data_parallel;
+  const auto micro_batches = static_cast<double>(whole_micro_batches);
+  const std::optional<PipelineLength> run = run_of(layout, stages, whole_micro_batches);
+  if (!run) return {};
   Estimate out;
-  std::optional<PipelineLength> pipe;
-  if (p.pp > 1) {
-    pipe = length(shape, slowest);
-    if (!pipe) return {};
-    pipe->length_s *= slowest.forward_s;
-    const int32_t next = static_cast<int32_t>(all_ranks_per_stage(layout));
-    out.step_s += 2 * static_cast<double>(p.pp * per_rank - 1) *
-                  wire_time(cluster_, "send", prices.boundary_bytes, {0, next}).seconds;
-  } else {
-    const Stage& only = stages.front();
-    pipe = PipelineLength{.length_s = static_cast<double>(micro_batches) * (only.forward_s + only.backward_s),
-                          .stored = {1}};
-  }
-  double slowest_rest = 0;
+  double rest_s = 0;
   for (int64_t r = 0; r < p.pp; ++r) {
-    Stage rank;
-    for (const size_t s : stages_on(layout, r)) add(rank, stages[s]);
+    const Stage rank = rank_of(layout, stages, r);
     const double shards = p.zero > 0 ? static_cast<double>(p.dp_shard * p.cp) : 1;
-    const double update = prices.optimizer_s_per_element * (rank.elements + rank.expert_elements) / shards;
-    slowest_rest = std::max(slowest_rest, update + rank.prepare_s +
-                                              talk_s(layout, rank, static_cast<double>(micro_batches)));
-    const double in_flight = pipe->stored[static_cast<size_t>(r)] / static_cast<double>(per_rank);
-    const double bytes = state_bytes(layout, rank, static_cast<double>(micro_batches)) +
-                         in_flight * rank.saved_bytes + static_cast<double>(prices.workspace_bytes) +
-                         static_cast<double>(4 * prices.boundary_bytes + 2 * prices.overhead_bytes);
-    out.arena_bytes = std::max(out.arena_bytes, std::llround(bytes));
+    rest_s =
+        std::max(rest_s, prices.optimizer_s_per_element * (rank.elements + rank.expert_elements) / shards +
+                             rank.prepare_s + talk_s(layout, rank, micro_batches));
+    const double in_flight =
+        run->stored[static_cast<size_t>(r)] / static_cast<double>(twice ? 2 * per_rank : per_rank);
+    const double bytes =
+        state_bytes(layout, rank, micro_batches) + in_flight * rank.saved_bytes +
+        static_cast<double>(prices.workspace_bytes + 4 * prices.boundary_bytes + 2 * prices.overhead_bytes);
+    out.arena_bytes = std::max(out.arena_bytes, static_cast<int64_t>(std::llround(bytes)));
   }
-  out.step_s += pipe->length_s + slowest_rest + static_cast<double>(micro_batches) * prices.load_s;
+  out.step_s = run->length_s + rest_s + micro_batches * prices.load_s;
+  if (p.pp > 1)
+    out.step_s +=
+        2 * static_cast<double>(count - 1) *
+        wire_time(cluster_, "send", prices.boundary_bytes, {0, static_cast<int32_t>(ranks_of(layout) / p.pp)})
+            .seconds;
   return out;
 }
 

@@ -42,15 +42,16 @@ class Estimator {
  private:
   struct Stage {
     double forward_s = 0, backward_s = 0, input_s = 0, prepare_s = 0;
-    double saved_bytes = 0, prepared_bytes = 0, elements = 0, expert_elements = 0, blocks = 0;
+    double saved_bytes = 0, prepared_bytes = 0, elements = 0, expert_elements = 0;
     double most_elements = 0;  // of a block
-    double most_forward_s = 0;
-    double most_backward_s = 0;
   };
   using LengthKey = std::tuple<PipelineSchedule, int64_t, int64_t, int64_t, int64_t, int64_t>;
 
-  std::vector<Stage> stages_of(const BlockKey& key, const BlockPrices& prices, int64_t count);
+  const std::vector<Stage>& stages_of(const BlockKey& key, const BlockPrices& prices, int64_t count);
   const std::optional<PipelineLength>& length(const PipelineShape& shape, const StageTimes& times);
+  static Stage rank_of(const Layout& layout, const std::vector<Stage>& stages, int64_t rank);
+  std::optional<PipelineLength> run_of(const Layout& layout, const std::vector<Stage>& stages,
+                                       int64_t micro_batches);
   double wire_s(std::string_view op, double whole_bytes, const std::vector<int32_t>& ranks) const;
   double talk_s(const Layout& layout, const Stage& rank, double micro_batches) const;
   double state_bytes(const Layout& layout, const Stage& rank, double micro_batches) const;

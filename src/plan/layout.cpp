@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "config/parallel_fields.h"
+
 namespace trireme {
 namespace {
 
@@ -19,7 +21,14 @@ int64_t usual_lanes(const RunSpec& spec) {
 
 }  // namespace
 
-Layout layout_of(const RunSpec& spec) { return {spec.parallel, spec.batch.micro}; }
+// Keys that the config leaves idle get their defaults, for layouts in which they are not.
+Layout layout_of(const RunSpec& spec) {
+  Layout layout{spec.parallel, spec.batch.micro};
+  parallel_fields(layout.parallel, [](auto& member, const Field& f, const auto&... fallback) {
+    if (!f.applies) ((member = fallback), ...);
+  });
+  return layout;
+}
 
 int64_t data_parallel_of(const Layout& layout) {
   return layout.parallel.dp_replicate * layout.parallel.dp_shard;
@@ -43,14 +52,16 @@ std::string text_of(const Layout& layout) {
   std::vector<std::string> parts;
   if (p.dp_replicate > 1 || (p.dp_shard == 1 && ranks_of(layout) == 1))
     parts.push_back(fmt::format("{} replicated", p.dp_replicate));
-  if (p.dp_shard > 1) parts.push_back(fmt::format("zero {} over {}", p.zero, p.dp_shard));
-  else if (p.zero > 0 && p.cp > 1) parts.push_back(fmt::format("zero {} over cp", p.zero));
+  if (p.dp_shard > 1)
+    parts.push_back(fmt::format("zero {} over {}", p.zero, p.dp_shard));
+  else if (p.zero > 0 && p.cp > 1)
+    parts.push_back(fmt::format("zero {} over cp", p.zero));
   if (p.tp > 1) parts.push_back(fmt::format("tp {}{}", p.tp, p.sequence ? "" : " without sequence"));
   if (p.cp > 1) parts.push_back(fmt::format("cp {} {}", p.cp, name_of_value(p.cp_mode)));
   if (p.ep > 1) parts.push_back(fmt::format("ep {}", p.ep));
   if (p.pp > 1) {
-    parts.push_back(fmt::format("pp {} {}", p.pp,
-                                p.schedule_file ? *p.schedule_file : name_of_value(p.schedule)));
+    parts.push_back(
+        fmt::format("pp {} {}", p.pp, p.schedule_file ? *p.schedule_file : name_of_value(p.schedule)));
     if (p.virtual_stages.value_or(1) > 1) parts.back() += fmt::format(" x {}", *p.virtual_stages);
   }
   parts.push_back(fmt::format("micro {}", layout.micro));
@@ -59,7 +70,8 @@ std::string text_of(const Layout& layout) {
 
 std::string_view name_of(Rung rung) {
   constexpr std::array<std::string_view, kRungs> kNames = {
-      "replicated", "zero 1", "zero 2", "zero 3", "tensor in the node", "pipeline", "context",
+      "replicated",         "zero 1",         "zero 2",   "zero 3",
+      "tensor in the node", "experts spread", "pipeline", "context",
       "tensor across nodes"};
   return kNames[static_cast<size_t>(rung)];
 }
@@ -69,6 +81,7 @@ Rung rung_of(const Layout& layout, int64_t devices_per_node) {
   if (p.tp > devices_per_node) return Rung::spanning;
   if (p.cp > 1) return Rung::context;
   if (p.pp > 1) return Rung::pipeline;
+  if (p.ep > 1) return Rung::expert;
   if (p.tp > 1) return Rung::tensor;
   if (p.dp_shard == 1) return Rung::replicated;
   return static_cast<Rung>(p.zero);

@@ -32,11 +32,12 @@ enum class Rung : uint8_t {
   zero2,
   zero3,
   tensor,    // tp inside a node
-  pipeline,  // pp, with or without tp
+  expert,    // ep, with or without tp
+  pipeline,  // pp, with or without the ones above
   context,   // cp beside any of them
   spanning,  // tp across nodes: a last resort
 };
-inline constexpr int kRungs = 8;
+inline constexpr int kRungs = 9;
 std::string_view name_of(Rung rung);
 Rung rung_of(const Layout& layout, int64_t devices_per_node);
 

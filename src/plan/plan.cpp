@@ -59,8 +59,8 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {
   }
   const Model model = build_model(spec.model, {.batch = 1, .seq_len = spec.data.seq_len});
   plan.parameters = parameter_count(model);
-  plan.model_flops = flops_per_token(spec.model, model, spec.data.seq_len) *
-                     static_cast<double>(tokens_per_step(spec));
+  plan.model_flops =
+      flops_per_token(spec.model, model, spec.data.seq_len) * static_cast<double>(tokens_per_step(spec));
   plan.peak_flops_per_s = peak_of_run(spec, plan.cluster);
   if (plan.peak_flops_per_s <= 0)
     fail_user("precision.compute = \"{}\": {} has no peak.{}; use another dtype, or give it in the file",

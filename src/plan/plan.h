@@ -1,5 +1,5 @@
-// What a run needs and how fast it is on a hardware: its Programs compiled, their memory plans read and a step
-// replayed (sim/simulate.h). No device is touched.
+// What a run needs and how fast it is on a hardware: its Programs compiled, their memory plans read and a
+// step replayed (sim/simulate.h). No device is touched.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,11 +15,11 @@ struct Plan {
   Cluster cluster;                 // its hardware must outlive the plan
   std::vector<RankMemory> memory;  // by rank of the pipeline, those of data-parallel index 0
   StepSimulation step;
-  int64_t parameters = 0;           // of the model
-  double model_flops = 0;           // of a step, all ranks: what MFU counts (model/flops.h)
-  double executed_flops = 0;        // likewise, recomputation too: what HFU counts
-  double peak_flops_per_s = 0;      // of the devices that have ranks
-  int64_t devices = 1;              // rented: all of the nodes'
+  int64_t parameters = 0;       // of the model
+  double model_flops = 0;       // of a step, all ranks: what MFU counts (model/flops.h)
+  double executed_flops = 0;    // likewise, recomputation too: what HFU counts
+  double peak_flops_per_s = 0;  // of the devices that have ranks
+  int64_t devices = 1;          // rented: all of the nodes'
 
   int64_t room_bytes() const { return cluster.share.memory_bytes; }  // for an arena
   const RankMemory& fullest() const;

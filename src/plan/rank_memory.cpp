@@ -107,7 +107,8 @@ RankMemory memory_of(const Program& program, int64_t overhead_bytes) {
     if (!lasts && (buffer.timeline != index || !buffer.first.valid() || buffer.first > memory.peak.action ||
                    buffer.last < memory.peak.action))
       continue;
-    const bool talks = buffer.cls == BufferClass::activation && moved.contains(BufferId(static_cast<int64_t>(b)));
+    const bool talks =
+        buffer.cls == BufferClass::activation && moved.contains(BufferId(static_cast<int64_t>(b)));
     add(talks ? MemoryPart::communication : part_of(buffer.cls), buffer.bytes);
   }
   add(MemoryPart::gaps, memory.arena_bytes - memory.peak.total());
