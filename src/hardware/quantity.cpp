@@ -61,7 +61,7 @@ std::string quantity_text(Measure measure, double value) {
     for (const std::string& digits : {fmt::format("{:.15g}", number), fmt::format("{}", number)}) {
       std::string text = fmt::format("{} {}", digits, unit.name);
       if (parse_quantity(measure, text) != value) continue;
-      if (best.empty() || text.size() < best.size()) best = std::move(text);
+      if (best.empty() || text.size() <= best.size()) best = std::move(text);
     }
   }
   return best;

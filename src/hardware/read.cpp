@@ -123,11 +123,12 @@ double number_of(const Setting& s, const NumberField& field) {
   return value;
 }
 
-void assign(const Setting&, double value, double& out) { out = value; }
+void assign(const Setting&, const NumberField&, double value, double& out) { out = value; }
 
-void assign(const Setting& s, double value, int64_t& out) {
-  if (value != std::floor(value)) fail_value(s, "a whole number");
-  out = static_cast<int64_t>(value);
+// Bytes are rounded ("1.2 GiB"), counts are whole.
+void assign(const Setting& s, const NumberField& field, double value, int64_t& out) {
+  if (!field.measure && value != std::floor(value)) fail_value(s, "a whole number");
+  out = std::llround(value);
 }
 
 void read_numbers(const Settings& settings, const std::string& file, Hardware& hardware) {
@@ -141,7 +142,7 @@ void read_numbers(const Settings& settings, const std::string& file, Hardware& h
     if (is == settings.end())
       fail_user("{}: {} has a source but no value; write {} = {{ is = {}, from = \"KEY\" }}",
                 from->second->where, key, key, field.example);
-    assign(*is->second, number_of(*is->second, field), out);
+    assign(*is->second, field, number_of(*is->second, field), out);
     if (from == settings.end())
       fail_user(
           "{}: {} has no source; write {} = {{ is = {}, from = \"KEY\" }} with a [sources.KEY] of a "

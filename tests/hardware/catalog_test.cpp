@@ -1,6 +1,7 @@
 // The machines that are built in are whole, sourced and read back; others are found by path.
 #include "hardware/catalog.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "hardware/quantity.h"
 #include "hardware_text.h"
 
 namespace trireme::test {
@@ -32,6 +34,26 @@ TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
   for (const auto& entry : std::filesystem::directory_iterator(TRIREME_SOURCE_DIR "/hardware"))
     files.insert(entry.path().stem());
   EXPECT_EQ(names, files);
+}
+
+// docs/hardware.md's line of a machine.
+std::string table_line(const Hardware& h) {
+  const auto rate = [](double bytes_per_s) { return quantity_text(Measure::bytes_per_s, bytes_per_s); };
+  const std::string bf16 =
+      h.peak_of(PeakType::bf16) == 0 ? "" : quantity_text(Measure::flops_per_s, h.peak_of(PeakType::bf16));
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", h.name, h.device, bf16,
+                     quantity_text(Measure::bytes, static_cast<double>(h.memory_bytes)),
+                     rate(h.memory_bytes_per_s), h.devices_per_node, rate(h.inside.bytes_per_s),
+                     rate(h.between.bytes_per_s));
+}
+
+TEST(Catalog, ThePageHasEveryMachineAsItsFileDoes) {
+  std::ifstream file(TRIREME_SOURCE_DIR "/docs/hardware.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string table;
+  for (const BuiltInHardware& known : built_in_hardware())
+    table += table_line(load_hardware(std::string(known.name)));
+  EXPECT_THAT(page, HasSubstr(table)) << table;
 }
 
 TEST(Catalog, APathIsRead) {

@@ -41,6 +41,7 @@ TEST(ReadHardware, ReadsEveryNumber) {
   EXPECT_EQ(h.ops[0].points, points);
   ASSERT_EQ(h.comms.size(), 1u);
   EXPECT_EQ(h.comms[0].points[1], (std::pair<int64_t, double>{65536, 30e-6}));
+  EXPECT_EQ(parse_hardware(changed("200 MB", "1.2 GiB"), "box.toml").overhead_bytes, 1288490189);
   EXPECT_EQ(h.source_of.front(), (std::pair<std::string, std::string>{"peak.fp32", "sheet"}));
 }
 
