@@ -12,17 +12,21 @@
 namespace trireme {
 namespace {
 
-// The same blocks with nothing around them: as few data-parallel ranks as hold the experts.
-RunSpec alone(const RunSpec& base, const Layout& layout) {
+// The same blocks with as little as can be around them: the data-parallel ranks that hold the experts, and
+// two stages where the backward is to be split.
+RunSpec alone(const RunSpec& base, const Layout& layout, BackwardForm form) {
   RunSpec spec = base;
   spec.parallel = layout.parallel;
-  spec.parallel.pp = 1;
+  spec.parallel.pp = form == BackwardForm::split ? 2 : 1;
+  spec.parallel.schedule = PipelineSchedule::zb_h1;
+  spec.parallel.virtual_stages = 1;
+  spec.parallel.stages.clear();
   spec.parallel.dp_replicate = 1;
   spec.parallel.dp_shard = std::max<int64_t>(1, layout.parallel.ep / layout.parallel.cp);
   spec.parallel.zero = 0;
   spec.batch.micro = layout.micro;
   spec.batch.lanes = spec.parallel.dp_shard;
-  spec.batch.sequences = layout.micro * spec.parallel.dp_shard;
+  spec.batch.sequences = layout.micro * spec.parallel.dp_shard * spec.parallel.pp;
   spec.checkpoint.async = false;
   spec.eval.every_steps = 0;
   return parse_config(to_toml(spec), "the layout " + text_of(layout));
@@ -64,7 +68,18 @@ class Reading {
   Reading(const Program& program, const Cluster& cluster)
       : program_(program), cluster_(cluster), timeline_(*find_timeline(program, "train")) {}
 
-  BlockPrices read() {
+  // A program whose codes are those of the same blocks, with the backward in two parts.
+  void add_split(const Program& split) {
+    for (size_t b = 0; b < codes_.size(); ++b) {
+      const CodeLayout& layout = split.layouts[static_cast<size_t>(codes_[b].index)];
+      out_.blocks[b].split_saved_bytes = layout.saved_bytes;
+      out_.blocks[b].split_held_bytes = layout.held_bytes;
+    }
+  }
+
+  BlockPrices take() { return std::move(out_); }
+
+  void read() {
     const std::vector<ActionPrice> prices = price(program_, timeline_, cluster_);
     int64_t updated = 0;
     double update_s = 0;
@@ -83,7 +98,6 @@ class Reading {
     for (const size_t i : prepared) block_at(timeline_.actions[i]).prepare_s += prices[i].total_s();
     add_parameters();
     out_.overhead_bytes = program_.batch_bytes;
-    return std::move(out_);
   }
 
  private:
@@ -107,6 +121,7 @@ class Reading {
     for (const Location& output : action.outputs) outputs += program_.buffer(output.buffer).bytes;
     out_.boundary_bytes = std::max(out_.boundary_bytes, outputs);
     names_.push_back(unit.name);
+    codes_.push_back(unit.code);
     out_.blocks.push_back(block);
   }
 
@@ -137,16 +152,23 @@ class Reading {
   const Program& program_;
   const Cluster& cluster_;
   const Timeline& timeline_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // by block
+  std::vector<CodeId> codes_;
   BlockPrices out_;
 };
 
 }  // namespace
 
 BlockPrices price_blocks(const RunSpec& base, const Layout& layout, const Cluster& cluster) {
-  const RunSpec spec = alone(base, layout);
+  const RunSpec spec = alone(base, layout, BackwardForm::whole);
   const Program program = compile(spec, compile_options(spec, cluster)).program;
-  return Reading(program, cluster).read();
+  Reading reading(program, cluster);
+  reading.read();
+  if (layout.parallel.pp > 1) {
+    const RunSpec split = alone(base, layout, BackwardForm::split);
+    reading.add_split(compile(split, compile_options(split, cluster)).program);
+  }
+  return reading.take();
 }
 
 }  // namespace trireme

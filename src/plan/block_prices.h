@@ -17,6 +17,8 @@ struct BlockPrice {
   double axis_s = 0;                     // of both: waiting for tp, cp and ep
   double flops = 0;                      // by which stages are cut
   int64_t saved_bytes = 0;               // forward to backward
+  int64_t split_saved_bytes = 0;         // likewise, where backward runs in two parts,
+  int64_t split_held_bytes = 0;          // and from one part to the other
   int64_t prepared_bytes = 0;            // what kernels have laid out of its parameters
   double prepare_s = 0;
   int64_t elements = 0;  // of its dense parameters on this rank, before they are sharded
@@ -32,7 +34,8 @@ struct BlockPrices {
   double load_s = 0;  // of a micro-batch
 };
 
-// UserError where the layout does not suit the run.
+// UserError where the layout does not suit the run. The split backward is looked at where the layout has a
+// pipeline.
 BlockPrices price_blocks(const RunSpec& base, const Layout& layout, const Cluster& cluster);
 
 }  // namespace trireme

@@ -24,6 +24,7 @@ std::vector<std::pair<std::string_view, std::string>> keys_of(const Layout& layo
       {"parallel.schedule", p.pp > 1 ? std::string(name_of_value(p.schedule)) : "none"},
       {"parallel.virtual_stages", std::to_string(p.pp > 1 ? p.virtual_stages.value_or(1) : 1)},
       {"batch.micro", std::to_string(layout.micro)},
+      {"parallel.recompute", std::string(name_of_value(p.recompute))},
   };
   return keys;
 }
@@ -80,6 +81,13 @@ Layout with_tp(Layout layout, int64_t tp) {
   return layout;
 }
 
+constexpr int kRecomputeKinds = 3;
+
+Layout with_recompute(Layout layout, int kind) {
+  layout.parallel.recompute = static_cast<RecomputeKind>(kind);
+  return layout;
+}
+
 // Over as many ranks where that can be, else over `by` times as many where `most_ranks` allows.
 void add_longer(std::vector<Layout>& found, Layout longer, int64_t by, int64_t most_ranks) {
   Layout same = longer;
@@ -110,6 +118,8 @@ std::vector<Layout> smaller_layouts(const Layout& layout, int64_t most_ranks) {
     found.push_back(layout);
     found.back().micro /= by;
   }
+  for (int kind = static_cast<int>(p.recompute) + 1; kind < kRecomputeKinds; ++kind)
+    found.push_back(with_recompute(layout, kind));
   for (const int64_t by : {2, 4, 8}) {
     add_longer(found, with_tp(layout, p.tp * by), by, most_ranks);
     add_longer(found, with_pp(layout, p.pp * by), by, most_ranks);
@@ -135,6 +145,8 @@ std::vector<Layout> neighbours(const Layout& layout) {
   }
   found.push_back(layout);
   found.back().micro *= 2;
+  for (int kind = 0; kind < kRecomputeKinds; ++kind)
+    if (kind != static_cast<int>(p.recompute)) found.push_back(with_recompute(layout, kind));
   const auto shorter = [&](Layout next) {
     give_ranks(next, 2);
     found.push_back(next);

@@ -12,14 +12,8 @@
 namespace trireme {
 namespace {
 
+constexpr double kRatioSteps = 8;
 constexpr double kMasterBytes = 4, kMomentBytes = 8, kGradientBytes = 4;
-
-// Ranks of a stage that have the same parameters, rank 0 among them: `count` of them, `step` apart.
-std::vector<int32_t> every(int64_t step, int64_t count) {
-  std::vector<int32_t> ranks;
-  for (int64_t i = 0; i < count; ++i) ranks.push_back(static_cast<int32_t>(i * step));
-  return ranks;
-}
 
 bool v_shaped(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::zbv || schedule == PipelineSchedule::dualpipev;
@@ -38,23 +32,35 @@ std::vector<size_t> stages_on(const Layout& layout, int64_t rank) {
   return stages;
 }
 
+bool runs_both_ways(const Layout& layout) {
+  return layout.parallel.pp > 1 && layout.parallel.schedule == PipelineSchedule::dualpipe;
+}
+
 int64_t stages_per_rank(const Layout& layout) {
   return layout.parallel.pp == 1 ? 1 : layout.parallel.virtual_stages.value_or(1);
 }
 
-int64_t rounded_ratio(double a, double b) { return std::llround(20 * a / std::max(b, 1e-12)); }
+int64_t rounded_ratio(double a, double b) { return std::llround(kRatioSteps * a / std::max(b, 1e-12)); }
 
 }  // namespace
 
 BlockKey block_key(const Layout& layout) {
   const ParallelSpec& p = layout.parallel;
-  return {.tp = p.tp, .cp = p.cp, .ep = p.ep, .micro = layout.micro, .sequence = p.tp == 1 || p.sequence};
+  return {.tp = p.tp,
+          .cp = p.cp,
+          .ep = p.ep,
+          .micro = layout.micro,
+          .sequence = p.tp == 1 || p.sequence,
+          .recompute = p.recompute};
 }
 
 void Estimator::price(const std::vector<Layout>& layouts, int threads) {
   std::map<BlockKey, const Layout*> wanted;
-  for (const Layout& layout : layouts)
-    if (!prices_.contains(block_key(layout))) wanted.try_emplace(block_key(layout), &layout);
+  for (const Layout& layout : layouts) {
+    if (prices_.contains(block_key(layout))) continue;
+    const Layout*& first = wanted[block_key(layout)];
+    if (first == nullptr || (first->parallel.pp == 1 && layout.parallel.pp > 1)) first = &layout;
+  }
   const std::vector<std::pair<BlockKey, const Layout*>> list(wanted.begin(), wanted.end());
   std::vector<std::optional<BlockPrices>> found(list.size());
   in_parallel(list.size(), threads, [&](size_t i) {
@@ -86,6 +92,8 @@ const std::vector<Estimator::Stage>& Estimator::stages_of(const BlockKey& key, c
       stage.input_s += block.input_s;
       stage.prepare_s += block.prepare_s;
       stage.saved_bytes += static_cast<double>(block.saved_bytes + prices.boundary_bytes);
+      stage.split_saved_bytes += static_cast<double>(block.split_saved_bytes + prices.boundary_bytes);
+      stage.split_held_bytes += static_cast<double>(block.split_held_bytes);
       stage.prepared_bytes += static_cast<double>(block.prepared_bytes);
       stage.elements += static_cast<double>(block.elements);
       stage.expert_elements += static_cast<double>(block.expert_elements);
@@ -97,34 +105,45 @@ const std::vector<Estimator::Stage>& Estimator::stages_of(const BlockKey& key, c
   return it->second;
 }
 
-const std::optional<PipelineLength>& Estimator::length(const PipelineShape& shape, const StageTimes& times) {
+// Schedules are timed for rounded ratios of the parts of a step, so that layouts nearly alike share them;
+// what rounding adds or leaves out is taken back in proportion.
+std::optional<PipelineLength> Estimator::length(const PipelineShape& shape, const StageCosts& costs) {
+  const int64_t input = rounded_ratio(costs.input_s, costs.forward_s),
+                weight = rounded_ratio(costs.weight_s, costs.forward_s), held = rounded_ratio(costs.held, 1);
   const auto [it, fresh] = lengths_.try_emplace(
-      {shape.schedule, shape.ranks, shape.stages_per_rank, shape.micro_batches,
-       rounded_ratio(times.input_s, times.forward_s), rounded_ratio(times.weight_s, times.forward_s)});
-  if (fresh)
-    it->second = pipeline_length(shape, {.forward_s = 1,
-                                         .input_s = times.input_s / times.forward_s,
-                                         .weight_s = times.weight_s / times.forward_s});
-  return it->second;
+      {shape.schedule, shape.ranks, shape.stages_per_rank, shape.micro_batches, input, weight, held});
+  const StageCosts rounded{.forward_s = 1,
+                           .input_s = static_cast<double>(input) / kRatioSteps,
+                           .weight_s = static_cast<double>(weight) / kRatioSteps,
+                           .held = static_cast<double>(held) / kRatioSteps};
+  if (fresh) it->second = pipeline_length(shape, rounded);
+  std::optional<PipelineLength> out = it->second;
+  if (out)
+    out->length_s *= (costs.forward_s + costs.input_s + costs.weight_s) /
+                     (rounded.forward_s + rounded.input_s + rounded.weight_s);
+  return out;
 }
 
 // Round a ring each of n ranks sends (n-1)/n of the whole, and twice that where all get the sum.
-double Estimator::wire_s(std::string_view op, double whole_bytes, const std::vector<int32_t>& ranks) const {
-  const auto n = static_cast<double>(ranks.size());
-  if (n <= 1) return 0;
+double Estimator::wire_s(std::string_view op, double whole_bytes, const Members& members) {
+  if (members.count <= 1) return 0;
+  const auto n = static_cast<double>(members.count);
+  std::vector<int32_t>& ranks = ranks_[members];
+  if (ranks.empty())
+    for (int64_t i = 0; i < members.count; ++i) ranks.push_back(static_cast<int32_t>(i * members.step));
   const double sent = whole_bytes * (n - 1) / n * (op == "all_reduce" ? 2 : 1);
   return wire_time(cluster_, op, std::llround(sent), ranks).seconds;
 }
 
 // What data-parallel ranks wait for each other in a step.
-double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_batches) const {
+double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_batches) {
   const ParallelSpec& p = layout.parallel;
   const int64_t shards = p.dp_shard * p.cp;
   const bool cuts = p.zero > 0 && shards > 1;
   const double elements = rank.elements + rank.expert_elements / static_cast<double>(p.ep);
   const double copy_bytes = base_.precision.compute == Compute::bf16 ? 2 : 4;
-  const std::vector<int32_t> all = every(p.tp, p.dp_replicate * shards), shard = every(p.tp, shards),
-                             copies = every(p.tp * shards, p.dp_replicate);
+  const Members all{p.tp, p.dp_replicate * shards}, shard{p.tp, shards},
+      copies{p.tp * shards, p.dp_replicate};
   const double share = rank.most_elements / std::max(1.0, rank.elements + rank.expert_elements);
   const double reduce =
       cuts ? wire_s("reduce_scatter", kGradientBytes * elements, shard) +
@@ -149,13 +168,15 @@ double Estimator::state_bytes(const Layout& layout, const Stage& rank, double mi
   const double whole = rank.elements + rank.expert_elements;
   const double own = rank.elements / shards + rank.expert_elements / expert_shards;
   const double moments = base_.optimizer.kind == OptimizerKind::adamw ? kMomentBytes : kMomentBytes / 2;
-  const double lanes = static_cast<double>(base_.batch.lanes) / static_cast<double>(data_parallel_of(layout));
+  const double lanes = has_fixed_lanes(base_)
+                           ? std::max(1.0, static_cast<double>(base_.batch.lanes) /
+                                               static_cast<double>(data_parallel_of(layout)))
+                           : 1;
   double bytes = own * (kMasterBytes + moments);
   if (base_.checkpoint.async)
     bytes += (kMasterBytes + moments) * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
   const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || p.reduce_each_micro_batch);
-  bytes +=
-      kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * std::max(1.0, std::log2(lanes)));
+  bytes += kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * (1 + std::log2(lanes)));
   const double copy = base_.precision.compute == Compute::bf16 ? 2 : 4;
   const double held = p.zero == 3 && cuts
                           ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
@@ -168,37 +189,72 @@ double Estimator::state_bytes(const Layout& layout, const Stage& rank, double mi
   return bytes;
 }
 
+void Estimator::add(Stage& sum, const Stage& stage) {
+  sum.forward_s += stage.forward_s;
+  sum.backward_s += stage.backward_s;
+  sum.input_s += stage.input_s;
+  sum.prepare_s += stage.prepare_s;
+  sum.saved_bytes += stage.saved_bytes;
+  sum.split_saved_bytes += stage.split_saved_bytes;
+  sum.split_held_bytes += stage.split_held_bytes;
+  sum.prepared_bytes += stage.prepared_bytes;
+  sum.elements += stage.elements;
+  sum.expert_elements += stage.expert_elements;
+  sum.most_elements = std::max(sum.most_elements, stage.most_elements);
+}
+
 // What lies on a rank: all of its stages.
 Estimator::Stage Estimator::rank_of(const Layout& layout, const std::vector<Stage>& stages, int64_t rank) {
   Stage sum;
-  for (const size_t s : stages_on(layout, rank)) {
-    const Stage& stage = stages[s];
-    sum.forward_s += stage.forward_s;
-    sum.backward_s += stage.backward_s;
-    sum.input_s += stage.input_s;
-    sum.prepare_s += stage.prepare_s;
-    sum.saved_bytes += stage.saved_bytes;
-    sum.prepared_bytes += stage.prepared_bytes;
-    sum.elements += stage.elements;
-    sum.expert_elements += stage.expert_elements;
-    sum.most_elements = std::max(sum.most_elements, stage.most_elements);
-  }
+  for (const size_t s : stages_on(layout, rank)) add(sum, stages[s]);
   return sum;
 }
 
+// Of a micro-batch in the middle of a step: what the busiest rank takes, or, where all forwards come before
+// all backwards, the slowest stage of either.
+double Estimator::pace_s(const Layout& layout, const std::vector<Stage>& stages) {
+  const PipelineSchedule schedule = layout.parallel.schedule;
+  const auto p = static_cast<size_t>(layout.parallel.pp);
+  double pace = 0;
+  if (schedule == PipelineSchedule::gpipe || schedule == PipelineSchedule::looped_bfs) {
+    for (size_t first = 0; first < stages.size(); first += p) {
+      double forward = 0, backward = 0;
+      for (size_t s = first; s < first + p; ++s) {
+        forward = std::max(forward, stages[s].forward_s);
+        backward = std::max(backward, stages[s].backward_s);
+      }
+      pace += forward + backward;
+    }
+    return pace;
+  }
+  // DualPipe's ranks run each of their stages for half of the micro-batches.
+  const double share = runs_both_ways(layout) ? 0.5 : 1;
+  for (int64_t r = 0; r < layout.parallel.pp; ++r) {
+    const Stage rank = rank_of(layout, stages, r);
+    pace = std::max(pace, share * (rank.forward_s + rank.backward_s));
+  }
+  return pace;
+}
+
+// The busiest rank sets the pace of the middle of a step; around it a rank waits as it would among even
+// stages.
 std::optional<PipelineLength> Estimator::run_of(const Layout& layout, const std::vector<Stage>& stages,
                                                 int64_t micro_batches) {
+  const auto m = static_cast<double>(micro_batches), count = static_cast<double>(stages.size());
   if (layout.parallel.pp == 1)
-    return PipelineLength{
-        .length_s = static_cast<double>(micro_batches) * (stages[0].forward_s + stages[0].backward_s),
-        .stored = {1}};
-  const Stage& slowest = *std::max_element(stages.begin(), stages.end(), [](const Stage& a, const Stage& b) {
-    return a.forward_s + a.backward_s < b.forward_s + b.backward_s;
-  });
+    return PipelineLength{.length_s = m * (stages[0].forward_s + stages[0].backward_s), .stored = {1}};
+  Stage mean;
+  for (const Stage& stage : stages) add(mean, stage);
+  const StageCosts costs{.forward_s = mean.forward_s / count,
+                         .input_s = mean.input_s / count,
+                         .weight_s = (mean.backward_s - mean.input_s) / count,
+                         .held = mean.split_held_bytes / std::max(1.0, mean.split_saved_bytes)};
+  const int64_t per_rank = stages_per_rank(layout);
   std::optional<PipelineLength> run =
-      length({layout.parallel.schedule, layout.parallel.pp, stages_per_rank(layout), micro_batches},
-             {slowest.forward_s, slowest.input_s, slowest.backward_s - slowest.input_s});
-  if (run) run->length_s *= slowest.forward_s;
+      length({layout.parallel.schedule, layout.parallel.pp, per_rank, micro_batches}, costs);
+  if (!run) return run;
+  const double even_s = static_cast<double>(per_rank) * (costs.forward_s + costs.input_s + costs.weight_s);
+  run->length_s += m * (pace_s(layout, stages) - even_s);
   return run;
 }
 
@@ -207,7 +263,6 @@ std::optional<Estimate> Estimator::of(const Layout& layout) {
   CHECK(found != prices_.end(), "blocks of {} have no prices", text_of(layout));
   const ParallelSpec& p = layout.parallel;
   const int64_t per_rank = stages_per_rank(layout), data_parallel = data_parallel_of(layout);
-  const bool twice = p.pp > 1 && p.schedule == PipelineSchedule::dualpipe;
   const int64_t count = p.pp * per_rank;
   if (!found->second || count > base_.model.layers + 2) return {};
   const BlockPrices& prices = *found->second;
@@ -217,20 +272,22 @@ std::optional<Estimate> Estimator::of(const Layout& layout) {
   const std::optional<PipelineLength> run = run_of(layout, stages, whole_micro_batches);
   if (!run) return {};
   Estimate out;
-  double rest_s = 0;
+  Stage heaviest;  // by parameters: what ranks of the stage wait for each other is the most there
   for (int64_t r = 0; r < p.pp; ++r) {
     const Stage rank = rank_of(layout, stages, r);
-    const double shards = p.zero > 0 ? static_cast<double>(p.dp_shard * p.cp) : 1;
-    rest_s =
-        std::max(rest_s, prices.optimizer_s_per_element * (rank.elements + rank.expert_elements) / shards +
-                             rank.prepare_s + talk_s(layout, rank, micro_batches));
-    const double in_flight =
-        run->stored[static_cast<size_t>(r)] / static_cast<double>(twice ? 2 * per_rank : per_rank);
+    const double in_flight = run->stored[static_cast<size_t>(r)] /
+                             static_cast<double>(runs_both_ways(layout) ? 2 * per_rank : per_rank);
     const double bytes =
-        state_bytes(layout, rank, micro_batches) + in_flight * rank.saved_bytes +
+        state_bytes(layout, rank, micro_batches) +
+        in_flight * (run->split ? rank.split_saved_bytes : rank.saved_bytes) +
         static_cast<double>(prices.workspace_bytes + 4 * prices.boundary_bytes + 2 * prices.overhead_bytes);
     out.arena_bytes = std::max(out.arena_bytes, static_cast<int64_t>(std::llround(bytes)));
+    if (rank.elements + rank.expert_elements > heaviest.elements + heaviest.expert_elements) heaviest = rank;
   }
+  const double shards = p.zero > 0 ? static_cast<double>(p.dp_shard * p.cp) : 1;
+  const double rest_s =
+      prices.optimizer_s_per_element * (heaviest.elements + heaviest.expert_elements) / shards +
+      heaviest.prepare_s + talk_s(layout, heaviest, micro_batches);
   out.step_s = run->length_s + rest_s + micro_batches * prices.load_s;
   if (p.pp > 1)
     out.step_s +=

@@ -38,11 +38,13 @@ int64_t ranks_of(const Layout& layout) {
   return data_parallel_of(layout) * layout.parallel.pp * layout.parallel.cp * layout.parallel.tp;
 }
 
+bool has_fixed_lanes(const RunSpec& spec) { return spec.batch.lanes != usual_lanes(spec); }
+
 RunSpec with_layout(const RunSpec& base, const Layout& layout) {
   RunSpec spec = base;
   spec.parallel = layout.parallel;
   spec.batch.micro = layout.micro;
-  if (base.batch.lanes == usual_lanes(base)) spec.batch.lanes = usual_lanes(spec);
+  if (!has_fixed_lanes(base)) spec.batch.lanes = usual_lanes(spec);
   RunSpec resolved = parse_config(to_toml(spec), "the layout " + text_of(layout));
   return resolved;
 }
@@ -65,6 +67,8 @@ std::string text_of(const Layout& layout) {
     if (p.virtual_stages.value_or(1) > 1) parts.back() += fmt::format(" x {}", *p.virtual_stages);
   }
   parts.push_back(fmt::format("micro {}", layout.micro));
+  if (p.recompute != RecomputeKind::none)
+    parts.push_back(fmt::format("recompute {}", name_of_value(p.recompute)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -93,6 +97,7 @@ int64_t complexity(const Layout& layout, int64_t devices_per_node) {
   c += p.zero * 100 + (p.ep > 1 ? 100 : 0);
   if (p.pp > 1) c += static_cast<int64_t>(p.schedule) * 10 + p.virtual_stages.value_or(1);
   if (p.dp_shard > 1 && p.dp_replicate > 1) c += 50;
+  c += static_cast<int64_t>(p.recompute) * 20;
   return c;
 }
 

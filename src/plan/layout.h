@@ -18,6 +18,9 @@ Layout layout_of(const RunSpec& spec);
 int64_t ranks_of(const Layout& layout);
 int64_t data_parallel_of(const Layout& layout);
 
+// Whether batch.lanes is not what follows from the data-parallel ranks.
+bool has_fixed_lanes(const RunSpec& spec);
+
 // batch.lanes is what the user fixed, else follows the data-parallel ranks. Through the config's own door:
 // UserError where the layout does not suit the run.
 RunSpec with_layout(const RunSpec& base, const Layout& layout);

@@ -127,7 +127,10 @@ class Enumeration {
       if (micro > 1 && micro > base_.batch.micro && micro * base_.data.seq_len > kMostMicroTokens) break;
       if (sequences % micro != 0) continue;
       layout.micro = micro;
-      found_.push_back(layout);
+      for (const RecomputeKind kind : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
+        layout.parallel.recompute = kind;
+        found_.push_back(layout);
+      }
     }
   }
 

@@ -14,8 +14,8 @@ struct SearchSpace {
   bool across_nodes = false;  // tp beyond a node too
 };
 
-// In an order that is always the same. Keys that are not searched (cp_mode, prefetch, reshard_after_forward,
-// etp, tp_chunks) keep the config's values.
+// In an order that is always the same, recomputation from none to full after each other. Keys that are not
+// searched (cp_mode, prefetch, reshard_after_forward, etp, tp_chunks) keep the config's values.
 std::vector<Layout> layouts(const RunSpec& base, const SearchSpace& space);
 
 }  // namespace trireme

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compile/flops_report.h"
 #include "model/flops.h"
-#include "plan/executed_flops.h"
 
 namespace trireme {
 namespace {
@@ -55,7 +55,8 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {
     plan.memory.push_back(memory_of(program, hardware.overhead_bytes));
     const Timeline* train = find_timeline(program, input.timeline);
     CHECK(train != nullptr, "rank {} has no timeline {}", program.rank, input.timeline);
-    plan.executed_flops += executed_flops(program, *train) * program.mesh.ranks_per_stage();
+    plan.executed_flops +=
+        static_cast<double>(program_flops(program, *train)) * program.mesh.ranks_per_stage();
   }
   const Model model = build_model(spec.model, {.batch = 1, .seq_len = spec.data.seq_len});
   plan.parameters = parameter_count(model);

@@ -47,6 +47,7 @@ Json layout_json(const Layout& layout) {
     json["virtual_stages"] = p.virtual_stages.value_or(1);
   }
   json["micro"] = layout.micro;
+  json["recompute"] = std::string(name_of_value(p.recompute));
   return json;
 }
 

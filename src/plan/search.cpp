@@ -2,6 +2,7 @@
 #include "plan/search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,17 +10,18 @@
 #include "plan/changes.h"
 #include "plan/estimate.h"
 
-#include <chrono>
-#include <cstdio>
-#define DBG(x) fprintf(stderr, "%s %.3f\n", x, std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count())
 namespace trireme {
 namespace {
 
-constexpr double kTie = 0.01;    // of the step: a difference that no one would notice
-constexpr double kDoubt = 1.15;  // by which the guess of memory may be too high
-constexpr size_t kAlike = 4;     // tried layouts that differ in schedule and zero alone
+constexpr double kTie = 0.01;       // of the step: a difference that no one would notice
+constexpr double kDoubt = 1.08;     // by which the guess of memory may be too high,
+constexpr double kSurely = 0.9;     // and what of the room is enough in any case
+constexpr double kSpare = 0.8;      // of the room, for when guesses were too low
+constexpr double kHopeless = 1.15;  // of the best step: a guess beyond that is not tried
+constexpr size_t kAlike = 3;        // tried layouts that differ in schedule, zero and recompute alone
 constexpr size_t kOfEachRung = 2;
-constexpr int kRounds = 3;  // of steps from the best to a better one beside it
+constexpr size_t kSmallest = 16;  // that are tried when nothing else fits
+constexpr int kRounds = 3;        // of steps from the best to a better one beside it
 
 struct Guessed {
   Layout layout;
@@ -37,15 +39,13 @@ class Search {
         estimator_(base, cluster_) {}
 
   SearchResult run() {
-    guess(false);
-    attempt(chosen());
-    if (!any_fits()) attempt(smallest());
-    if (!any_fits() && options_.ranks > hardware_.devices_per_node) {
-      guess(true);
-      attempt(chosen());
-      if (!any_fits()) attempt(smallest());
+    for (const bool across_nodes : {false, true}) {
+      if (across_nodes && (any_fits() || options_.ranks <= hardware_.devices_per_node)) break;
+      guess(across_nodes);
+      try_fastest();
+      try_rungs();
+      if (!any_fits()) take(outcomes(smallest()));
     }
-    DBG("tried");
     sort();
     for (int round = 0; round < kRounds && result_.winner() != nullptr; ++round) {
       const Layout winner = result_.winner()->layout;
@@ -54,8 +54,6 @@ class Search {
       sort();
       if (text_of(result_.winner()->layout) == text_of(winner)) break;
     }
-    DBG("done");
-    for (auto& o : result_.tried) { auto g = estimator_.of(o.layout); if (g) fprintf(stderr, "%-70s guess %.3f exact %.3f ratio %.3f | mem %.2f exact %.2f ratio %.3f\n", text_of(o.layout).c_str(), g->step_s, o.step_s, g->step_s/o.step_s, g->arena_bytes/1e9, o.fullest.arena_bytes/1e9, double(g->arena_bytes)/o.fullest.arena_bytes); }
     return std::move(result_);
   }
 
@@ -68,48 +66,92 @@ class Search {
     const std::vector<Layout> all = layouts(base_, {.ranks = options_.ranks,
                                                     .devices_per_node = hardware_.devices_per_node,
                                                     .across_nodes = across_nodes});
-    DBG("enumerated");
     estimator_.price(all, options_.threads);
-    DBG("priced");
     guessed_.clear();
     result_.guessed = all.size();
     result_.refused = result_.too_large = 0;
+    bool less_fits = false;  // the same layout with less recomputation
     for (const Layout& layout : all) {
+      if (layout.parallel.recompute == RecomputeKind::none) less_fits = false;
+      if (less_fits) continue;
       const std::optional<Estimate> guess = estimator_.of(layout);
       if (!guess) {
         ++result_.refused;
         continue;
       }
-      if (!may_fit(*guess)) ++result_.too_large;
+      if (!may_fit(*guess, kDoubt)) ++result_.too_large;
+      less_fits = may_fit(*guess, kSurely);
       guessed_.push_back({layout, *guess, rung_of(layout, hardware_.devices_per_node)});
     }
     std::stable_sort(guessed_.begin(), guessed_.end(),
                      [](const Guessed& a, const Guessed& b) { return a.guess.step_s < b.guess.step_s; });
   }
 
-  bool may_fit(const Estimate& guess) const {
-    return static_cast<double>(guess.arena_bytes) <=
-           kDoubt * static_cast<double>(cluster_.share.memory_bytes);
+  // Within `times` the room.
+  bool may_fit(const Estimate& guess, double times) const {
+    return static_cast<double>(guess.arena_bytes) <= times * static_cast<double>(cluster_.share.memory_bytes);
   }
 
-  // The fastest by guess, not too many alike, and of each rung at least some.
-  std::vector<Layout> chosen() const {
-    std::vector<Layout> found;
+  // What compiling and simulating takes, in blocks that are run.
+  int64_t work_of(const Layout& layout) const {
+    return base_.batch.sequences / layout.micro / data_parallel_of(layout) * (base_.model.layers + 2);
+  }
+
+  // From the fastest guess on, not too many alike, until no guess is near the best or there was enough
+  // work.
+  void try_fastest() {
     std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>, size_t> alike;
-    std::array<size_t, kRungs> of_rung{};
+    std::vector<Layout> batch;
+    int64_t work = 0;
     for (const Guessed& one : guessed_) {
-      if (!may_fit(one.guess)) continue;
+      if (!may_fit(one.guess, kDoubt)) continue;
+      if (work >= options_.most_work || one.guess.step_s > kHopeless * best_step_s()) break;
       const ParallelSpec& p = one.layout.parallel;
-      size_t& same = alike[{p.tp, p.cp, p.pp, p.ep, one.layout.micro}];
-      size_t& rung = of_rung[static_cast<size_t>(one.rung)];
-      if (same >= kAlike || (found.size() >= options_.exact && rung >= kOfEachRung)) continue;
-      ++same, ++rung;
-      found.push_back(one.layout);
+      if (p.zero > 0 && less_cut_fits(one.layout)) continue;
+      if (++alike[{p.tp, p.cp, p.pp, p.ep, one.layout.micro}] > kAlike) continue;
+      work += work_of(one.layout);
+      batch.push_back(one.layout);
+      if (batch.size() < 4 * static_cast<size_t>(options_.threads)) continue;
+      take(outcomes(batch));
+      batch.clear();
     }
-    for (size_t r = 0; r < kRungs; ++r)
-      if (of_rung[r] == 0)
-        if (const Guessed* least = smallest_of(static_cast<Rung>(r))) found.push_back(least->layout);
-    return found;
+    take(outcomes(batch));
+  }
+
+  // The same layout with a lower zero has been seen to fit: cutting more makes nothing faster.
+  bool less_cut_fits(Layout layout) const {
+    while (layout.parallel.zero-- > 1)
+      for (const Outcome& outcome : result_.tried)
+        if (outcome.fits() && change_text(outcome.layout, layout).empty()) return true;
+    return false;
+  }
+
+  double best_step_s() const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const Outcome& outcome : result_.tried)
+      if (outcome.fits()) best = std::min(best, outcome.step_s);
+    return best;
+  }
+
+  // Of each rung on which nothing has been seen to fit: the fastest that may, then those with more room to
+  // spare, then the smallest.
+  void try_rungs() {
+    for (const double room : {1 / kDoubt, kSpare, 0.0}) {
+      std::vector<Layout> more;
+      for (size_t r = 0; r < kRungs; ++r) {
+        if (result_.rungs[r] && result_.rungs[r]->fits()) continue;
+        const auto rung = static_cast<Rung>(r);
+        size_t found = 0;
+        for (const Guessed& one : guessed_)
+          if (found < kOfEachRung && one.rung == rung && may_fit(one.guess, room)) {
+            more.push_back(one.layout);
+            ++found;
+          }
+        const Guessed* least = room > 0 ? nullptr : smallest_of(rung);
+        if (least != nullptr) more.push_back(least->layout);
+      }
+      take(outcomes(more));
+    }
   }
 
   const Guessed* smallest_of(Rung rung) const {
@@ -128,7 +170,7 @@ class Search {
       return a->guess.arena_bytes < b->guess.arena_bytes;
     });
     std::vector<Layout> found;
-    for (size_t i = 0; i < std::min<size_t>(order.size(), 32); ++i) found.push_back(order[i]->layout);
+    for (size_t i = 0; i < std::min(order.size(), kSmallest); ++i) found.push_back(order[i]->layout);
     return found;
   }
 
@@ -138,11 +180,6 @@ class Search {
          try_layouts(base_, layouts, hardware_, options_.nodes, options_.threads))
       if (outcome && ranks_of(outcome->layout) == options_.ranks) found.push_back(std::move(*outcome));
     return found;
-  }
-
-  void attempt(const std::vector<Layout>& layouts) {
-    DBG("attempt");
-    take(outcomes(layouts));
   }
 
   void take(const std::vector<Outcome>& more) {
