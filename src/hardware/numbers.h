@@ -57,6 +57,10 @@ void visit_numbers(H& h, Visit&& visit) {
   visit(optional_field(count_field("kernels.units", "132")), h.kernels.units);
   visit(optional_field(count_field("kernels.tile_rows", "128")), h.kernels.tile_rows);
   visit(optional_field(count_field("kernels.tile_columns", "256")), h.kernels.tile_columns);
+  NumberField fill = count_field("kernels.tile_fill", "192");
+  fill.min = 0;
+  visit(optional_field(fill), h.kernels.tile_fill);
+  visit(NumberField{"kernels.unfused", std::nullopt, 1, 100, false, false, "2.5"}, h.kernels.unfused);
   NumberField share = fraction_field("kernels.communication");
   share.min_open = false;
   visit(optional_field(share), h.kernels.communication);

@@ -6,23 +6,9 @@
 #include "base/error.h"
 #include "compile/flops_report.h"
 #include "model/flops.h"
+#include "sim/rates.h"
 
 namespace trireme {
-namespace {
-
-PeakType peak_type(const RunSpec& spec) {
-  return spec.precision.compute == Compute::bf16 ? PeakType::bf16 : PeakType::fp32;
-}
-
-// A cpu's device is a core, of which a rank has some; several ranks may share one.
-double peak_of_run(const RunSpec& spec, const Cluster& cluster) {
-  const Hardware& hardware = *cluster.hardware;
-  const double all = static_cast<double>(all_ranks(spec) * cluster.share.threads);
-  return hardware.peak_of(peak_type(spec)) * all / std::max(1.0, cluster.share.slowdown);
-}
-
-}  // namespace
-
 const RankMemory& Plan::fullest() const {
   return *std::max_element(memory.begin(), memory.end(), [](const RankMemory& a, const RankMemory& b) {
     return a.arena_bytes < b.arena_bytes;
@@ -48,7 +34,8 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {
   Plan plan;
   plan.spec = spec;
   plan.cluster = cluster_of(hardware, all_ranks(spec), nodes);
-  plan.devices = nodes * hardware.devices_per_node;
+  const bool part_of_one = nodes == 1 && hardware.kind == DeviceClass::gpu;
+  plan.devices = part_of_one ? all_ranks(spec) : nodes * hardware.devices_per_node;
   SimulationInput input{.programs = pipeline_programs(spec, compile_options(spec, plan.cluster)),
                         .cluster = plan.cluster};
   for (const Program& program : input.programs) {
@@ -62,10 +49,10 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {
   plan.parameters = parameter_count(model);
   plan.model_flops =
       flops_per_token(spec.model, model, spec.data.seq_len) * static_cast<double>(tokens_per_step(spec));
-  plan.peak_flops_per_s = peak_of_run(spec, plan.cluster);
+  plan.peak_flops_per_s = peak_flops_of(spec, plan.cluster);
   if (plan.peak_flops_per_s <= 0)
-    fail_user("precision.compute = \"{}\": {} has no peak.{}; use another dtype, or give it in the file",
-              name_of_value(spec.precision.compute), hardware.name, name_of(peak_type(spec)));
+    fail_user("precision.compute = \"{}\": {} has no peak of that dtype; use another, or give it in the file",
+              name_of_value(spec.precision.compute), hardware.name);
   plan.step = simulate_step(input);
   return plan;
 }

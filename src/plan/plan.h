@@ -19,7 +19,7 @@ struct Plan {
   double model_flops = 0;       // of a step, all ranks: what MFU counts (model/flops.h)
   double executed_flops = 0;    // likewise, recomputation too: what HFU counts
   double peak_flops_per_s = 0;  // of the devices that have ranks
-  int64_t devices = 1;          // rented: all of the nodes'
+  int64_t devices = 1;  // rented: of a single node of GPUs those that have ranks, else all of the nodes'
 
   int64_t room_bytes() const { return cluster.share.memory_bytes; }  // for an arena
   const RankMemory& fullest() const;

@@ -7,6 +7,10 @@
 
 namespace trireme {
 
+std::string counted(int64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number < 0 ? -number : number);
   for (auto at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
@@ -14,7 +18,7 @@ std::string grouped(int64_t number) {
   return (number < 0 ? "-" : "") + digits;
 }
 
-std::string gigabytes(int64_t bytes) {
+std::string bytes_text(int64_t bytes) {
   const double b = static_cast<double>(bytes), size = std::abs(b);
   if (size >= 1e8) return fmt::format("{:.2f} GB", b / 1e9);
   if (size >= 1e5) return fmt::format("{:.2f} MB", b / 1e6);
@@ -28,7 +32,6 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.3g} us", seconds * 1e6);
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 std::string change_percent(double factor) { return fmt::format("{:+.1f} %", (factor - 1) * 100); }
 
 }  // namespace trireme

@@ -8,6 +8,7 @@
 
 #include "plan/changes.h"
 #include "plan/quantities.h"
+#include "plan/worked.h"
 
 namespace trireme {
 namespace {
@@ -55,9 +56,9 @@ std::string shortage_text(const Outcome& outcome) {
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> largest;
   for (size_t i = 0; i < 3 && parts[i].first > 0; ++i)
-    largest.push_back(fmt::format("{} {}", name_of(parts[i].second), gigabytes(parts[i].first)));
+    largest.push_back(fmt::format("{} {}", name_of(parts[i].second), bytes_text(parts[i].first)));
   return fmt::format("does not fit: {} too many on pipeline rank {}; the largest: {}",
-                     gigabytes(outcome.missing_bytes), memory.stage_rank, fmt::join(largest, ", "));
+                     bytes_text(outcome.missing_bytes), memory.stage_rank, fmt::join(largest, ", "));
 }
 
 std::vector<Reason> steps_up(const SearchResult& result, int64_t devices_per_node) {
@@ -76,7 +77,7 @@ std::vector<Reason> steps_up(const SearchResult& result, int64_t devices_per_nod
       reason.why = shortage_text(outcome);
     } else if (best == nullptr) {
       reason.why = fmt::format("the simplest that fits: {} tokens/s, MFU {}",
-                               grouped(static_cast<int64_t>(outcome.tokens_per_s)), percent(outcome.mfu));
+                               grouped(static_cast<int64_t>(outcome.tokens_per_s)), as_percent(outcome.mfu));
       reason.taken = true;
     } else {
       reason.why = comparison(*best, outcome);

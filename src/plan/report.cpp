@@ -6,26 +6,34 @@
 #include <algorithm>
 
 #include "plan/quantities.h"
+#include "plan/worked.h"
 
 namespace trireme {
 namespace {
 
 constexpr size_t kColumns = 8;
 
+std::string_view device_noun(const Cluster& cluster) {
+  return cluster.hardware->kind == DeviceClass::cpu ? "core" : "device";
+}
+
 std::string heading(const Plan& plan) {
   const RunSpec& spec = plan.spec;
   const Cluster& cluster = plan.cluster;
-  std::string text = fmt::format(
-      "{}: {} parameters on {} x {}, {} node{} of {} ({})\n", spec.run.name, grouped(plan.parameters),
-      plan.devices, cluster.hardware->kind == DeviceClass::cpu ? "core" : "device", cluster.nodes,
-      cluster.nodes == 1 ? "" : "s", cluster.hardware->name, cluster.hardware->device);
-  text += fmt::format("layout: {} rank{}, {}\n", grouped(all_ranks(spec)), all_ranks(spec) == 1 ? "" : "s",
-                      text_of(layout_of(spec)));
-  text += fmt::format(
-      "step: {} sequences of {} tokens = {} tokens; {} micro-batches on each of {} data-parallel rank{}\n",
-      spec.batch.sequences, spec.data.seq_len, grouped(tokens_per_step(spec)), micro_batches_per_step(spec),
-      data_parallel_ranks(spec), data_parallel_ranks(spec) == 1 ? "" : "s");
-  return text;
+  std::string text =
+      fmt::format("{}: {} parameters on {} of {}, {} ({})\n", spec.run.name, grouped(plan.parameters),
+                  counted(plan.devices, device_noun(cluster)), counted(cluster.nodes, "node"),
+                  cluster.hardware->name, cluster.hardware->device);
+  text += fmt::format("layout: {}, {}\n", counted(all_ranks(spec), "rank"), text_of(layout_of(spec)));
+  if (cluster.hardware->kind == DeviceClass::gpu && plan.devices > all_ranks(spec))
+    text += fmt::format("{} of the nodes are idle\n", counted(plan.devices - all_ranks(spec), "device"));
+  return text + fmt::format("step: {} of {} tokens = {} tokens; {} on each of {}\n",
+                            counted(spec.batch.sequences, "sequence"), spec.data.seq_len,
+                            grouped(tokens_per_step(spec)),
+                            micro_batches_per_step(spec) == 1
+                                ? "1 micro-batch"
+                                : fmt::format("{} micro-batches", micro_batches_per_step(spec)),
+                            counted(data_parallel_ranks(spec), "data-parallel rank"));
 }
 
 std::string peak_time(const Plan& plan, const RankMemory& memory) {
@@ -109,9 +117,9 @@ std::string time_text(const Plan& plan) {
     const double s = busiest.part(part);
     const bool axis = part == TimePart::tp || part == TimePart::cp || part == TimePart::ep ||
                       part == TimePart::pp || part == TimePart::dp;
-    if (s == 0 && axis) continue;
+    if (s == 0 && (axis || part == TimePart::bubble)) continue;
     text += fmt::format("  {:<14} {:>12} {:>8}   {}\n", name_of(part), seconds_text(s),
-                        percent(s / plan.step_s()), time_meaning(part));
+                        as_percent(s / plan.step_s()), time_meaning(part));
   }
   return text;
 }
@@ -120,7 +128,7 @@ std::string speed_text(const Plan& plan) {
   std::string text =
       fmt::format("\nspeed: {} tokens/s, {} on each {}\n", grouped(static_cast<int64_t>(plan.tokens_per_s())),
                   grouped(static_cast<int64_t>(plan.tokens_per_s() / static_cast<double>(plan.devices))),
-                  plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "device");
+                  device_noun(plan.cluster));
   text += fmt::format(
       "  MFU {}: the model's FLOPs, 6 for each parameter of a product and token, and attention over the "
       "whole\n"
@@ -128,7 +136,7 @@ std::string speed_text(const Plan& plan) {
       "  HFU {}: FLOPs that are computed, recomputation and the update among them, attention as the mask "
       "lets\n"
       "      through, over the same peak\n",
-      percent(plan.mfu()), percent(plan.hfu()));
+      as_percent(plan.mfu()), as_percent(plan.hfu()));
   text += fmt::format("run: {} steps, {:.4g} tokens: {:.4g} hours, {:.4g} {}-hours\n",
                       grouped(plan.spec.run.steps), plan.run_tokens(), plan.run_s() / 3600,
                       plan.device_hours(), plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "GPU");
@@ -149,7 +157,7 @@ std::string fixes_text(const Plan& plan, const std::vector<Fix>& fixes) {
       "\nchanges that fit, the fastest first; speed is for each device, against the plan above\n";
   for (const Fix& fix : fixes)
     text += fmt::format(
-        "  {:>8}  {:>10}  {}{}\n", change_percent(fix.speed), gigabytes(fix.outcome.fullest.total_bytes()),
+        "  {:>8}  {:>10}  {}{}\n", change_percent(fix.speed), bytes_text(fix.outcome.fullest.total_bytes()),
         fix.change,
         fix.outcome.devices == plan.devices ? "" : fmt::format(" ({} devices)", fix.outcome.devices));
   return text;

@@ -71,6 +71,15 @@ Json outcome_json(const Outcome& outcome) {
           {"hfu", outcome.hfu}};
 }
 
+Json cost_json(const Answer& cost) {
+  Json json = {{"results", Json::array()}, {"notes", cost.notes}};
+  for (const AnswerSection& section : cost.sections)
+    for (const Worked& result : section.results)
+      json["results"].push_back(
+          {{"offer", section.title}, {"key", result.key}, {"value", result.value}, {"unit", result.unit}});
+  return json;
+}
+
 Json reasons_json(const std::vector<Reason>& reasons) {
   Json list = Json::array();
   for (const Reason& reason : reasons)
@@ -81,7 +90,7 @@ Json reasons_json(const std::vector<Reason>& reasons) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes) {
+std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes, const std::optional<Answer>& cost) {
   Json json = {{"run", plan.spec.run.name},
                {"cluster", cluster_json(plan.cluster)},
                {"ranks", all_ranks(plan.spec)},
@@ -103,6 +112,7 @@ std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes) {
   json["run_tokens"] = plan.run_tokens();
   json["hours"] = plan.run_s() / 3600;
   json["device_hours"] = plan.device_hours();
+  if (cost) json["cost"] = cost_json(*cost);
   if (!plan.fits()) json["changes_that_fit"] = Json::array();
   for (const Fix& fix : fixes)
     json["changes_that_fit"].push_back(

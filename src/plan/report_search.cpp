@@ -6,6 +6,7 @@
 #include "plan/quantities.h"
 #include "plan/reasons.h"
 #include "plan/report.h"
+#include "plan/worked.h"
 
 namespace trireme {
 namespace {
@@ -19,9 +20,9 @@ std::string best_text(const SearchResult& result) {
     const Outcome& outcome = result.tried[i];
     if (!outcome.fits()) break;
     text += fmt::format("  {:>2} {:>12} {:>7} {:>10}  {:>7} {}\n", i + 1,
-                        grouped(static_cast<int64_t>(outcome.tokens_per_s)), percent(outcome.mfu),
-                        gigabytes(outcome.fullest.total_bytes()),
-                        percent(1 - outcome.part_share(TimePart::compute)), text_of(outcome.layout));
+                        grouped(static_cast<int64_t>(outcome.tokens_per_s)), as_percent(outcome.mfu),
+                        bytes_text(outcome.fullest.total_bytes()),
+                        as_percent(1 - outcome.part_share(TimePart::compute)), text_of(outcome.layout));
   }
   return text;
 }
@@ -37,11 +38,10 @@ std::string reasons_text(const std::vector<Reason>& reasons) {
 }  // namespace
 
 std::string search_text(const SearchResult& result, const RunSpec& base, const Cluster& cluster) {
-  const int64_t devices = cluster.nodes * cluster.hardware->devices_per_node;
   std::string text =
-      fmt::format("{} on {} node{} of {} ({} x {}): {} sequences of {} tokens a step\n", base.run.name,
-                  cluster.nodes, cluster.nodes == 1 ? "" : "s", cluster.hardware->name, devices,
-                  cluster.hardware->device, base.batch.sequences, base.data.seq_len);
+      fmt::format("{} on {} of {} ({}): {} of {} tokens a step\n", base.run.name,
+                  counted(cluster.nodes, "node"), cluster.hardware->name, cluster.hardware->device,
+                  counted(base.batch.sequences, "sequence"), base.data.seq_len);
   text += fmt::format("{} layouts guessed: {} do not divide, {} are too large; {} compiled and simulated\n",
                       grouped(static_cast<int64_t>(result.guessed)),
                       grouped(static_cast<int64_t>(result.refused)),

@@ -21,15 +21,14 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ProductShape of_chunks(const ChunkSizes& s) { return {s.ranks * s.chunk_rows(), s.n, s.k, s.chunks}; }
 
-// A chunk of rows after the other: logits and, with the gradient, dx and dweight.
+// Logits and, with the gradient, dx and dweight, as if all rows were one chunk.
 std::vector<ProductShape> of_head(const OpSig& sig, bool gradient) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   const int64_t rows = rows_of(sig.inputs[0]);
-  const int64_t chunk = head_chunk_rows(rows, a.vocab, sig.inputs[0].dtype), times = ceil_div(rows, chunk);
-  std::vector<ProductShape> shapes = {{chunk, a.vocab, a.width, times}};
+  std::vector<ProductShape> shapes = {{rows, a.vocab, a.width}};
   if (gradient) {
-    shapes.push_back({chunk, a.width, a.vocab, times});
-    shapes.push_back({a.vocab, a.width, chunk, times});
+    shapes.push_back({rows, a.width, a.vocab});
+    shapes.push_back({a.vocab, a.width, rows});
   }
   return shapes;
 }
@@ -85,7 +84,8 @@ double tile_share(const KernelModel& kernels, const ProductShape& shape) {
     const double used = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
     best = std::max(best, used / static_cast<double>(places) * tile.reach);
   }
-  return best;
+  const auto inner = static_cast<double>(shape.inner);
+  return best * inner / (inner + static_cast<double>(kernels.tile_fill));
 }
 
 }  // namespace trireme

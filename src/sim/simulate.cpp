@@ -142,7 +142,7 @@ class Replay {
       walker.blocked_since = -1;
       ++walker.next;
       SimSpan& span = ranks_[r].spans[i];
-      span = {i, flow_.now(), flow_.now()};
+      span = {i, flow_.now(), flow_.now(), flow_.now()};
       if (action.stream == Stream::compute) {
         compute(r, i);
         continue;
@@ -250,7 +250,9 @@ class Replay {
       queue.arrived = false;
       const size_t i = queue.actions.front();
       if (++queue.transfer < walker.action(i).transfers.size()) continue;
-      ranks_[members[k]].spans[i].end_s = flow_.now();
+      SimSpan& span = ranks_[members[k]].spans[i];
+      span.end_s = flow_.now();
+      span.moves_s = walker.progress[i].wire_start_s;
       walker.progress[i].done = true;
       queue.actions.pop_front();
       queue.transfer = 0;

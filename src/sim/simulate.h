@@ -55,6 +55,8 @@ struct SimulationInput {
 struct SimSpan {
   size_t action = 0;  // of the timeline
   double start_s = 0, end_s = 0;
+  double moves_s =
+      0;  // of a comm or p2p action: when the last of its members had come and bytes began to move
 };
 
 struct SimRank {

@@ -28,6 +28,7 @@ TEST(Plan, SpreadsRanksOverTheNodesThatAreGiven) {
   const Outcome outcome =
       tiny.run(plan_arguments({"--nodes", "2", "--json", "--set", "batch.sequences=32"}, "h100-sxm"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("parallel.dp_replicate = 16"), std::string::npos) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["ranks"], 16);
   EXPECT_EQ(json["layout"]["dp_replicate"], 16);
@@ -36,7 +37,7 @@ TEST(Plan, SpreadsRanksOverTheNodesThatAreGiven) {
 TEST(Plan, EndsWithTwoWhereARunDoesNotFit) {
   const TinyRun tiny;
   const Outcome outcome = tiny.run(plan_arguments(
-      {"--set", "model.layers=48", "--set", "model.width=8192", "--set", "model.heads=64"}, "h100-sxm"));
+      {"--set", "model.layers=16", "--set", "model.width=4096", "--set", "model.heads=32"}, "h100-sxm"));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.out.find("too many"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("changes that fit"), std::string::npos) << outcome.out;
@@ -54,6 +55,24 @@ TEST(Plan, WritesALayoutThatTrains) {
   EXPECT_NE(text.find("sequences = 4\n"), std::string::npos);
 }
 
+TEST(Plan, PricesARunByThePricesOfItsDevice) {
+  const TinyRun tiny;
+  write_bytes(tiny / "prices.toml",
+              "[[price]]\nprovider = \"cloud\"\ndevice = \"h100-sxm\"\non_demand = 3.0\ncurrency = \"USD\"\n"
+              "unit = \"gpu_hour\"\ndate = 2026-01-15\n");
+  const Outcome text = tiny.run(plan_arguments({"--prices", "prices.toml"}, "h100-sxm"));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("USD"), std::string::npos) << text.out;
+  const Outcome outcome = tiny.run(plan_arguments({"--prices", "prices.toml", "--json"}, "h100-sxm"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_NEAR(json["cost"]["results"][0]["value"].get<double>(), 3 * json["device_hours"].get<double>(),
+              1e-9);
+  const Outcome other = tiny.run(plan_arguments({"--prices", "prices.toml"}, "a100-80"));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("a100-80"), std::string::npos) << other.err;
+}
+
 struct BadInput {
   Arguments more;
   std::string cluster, message;
@@ -69,6 +88,7 @@ TEST(Plan, RefusesBadInput) {
            {{"--nodes", "2"}, "h100-sxm", "batch.sequences = 4"},
            {{"--nodes", "1", "--ranks", "16", "--set", "batch.sequences=32"}, "h100-sxm", "use 2 nodes"},
            {{"--write", "best.toml"}, "h100-sxm", "--write best.toml needs --search"},
+           {{"--search", "--prices", "prices.toml"}, "h100-sxm", "--prices prices.toml is for a plan"},
            {{"--search", "--ranks", "7"}, "h100-sxm", "batch.sequences = 4"}}) {
     const Outcome outcome = tiny.run(plan_arguments(bad.more, bad.cluster));
     EXPECT_EQ(outcome.exit_code, 2) << bad.message;

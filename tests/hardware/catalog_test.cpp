@@ -39,8 +39,7 @@ TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
 // docs/hardware.md's line of a machine.
 std::string table_line(const Hardware& h) {
   const auto rate = [](double bytes_per_s) { return quantity_text(Measure::bytes_per_s, bytes_per_s); };
-  const std::string bf16 =
-      h.peak_of(PeakType::bf16) == 0 ? "" : quantity_text(Measure::flops_per_s, h.peak_of(PeakType::bf16));
+  const std::string bf16 = fmt::format("{:g} TFLOP/s", h.peak_of(PeakType::bf16) / 1e12);
   return fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", h.name, h.device, bf16,
                      quantity_text(Measure::bytes, static_cast<double>(h.memory_bytes)),
                      rate(h.memory_bytes_per_s), h.devices_per_node, rate(h.inside.bytes_per_s),

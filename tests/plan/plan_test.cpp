@@ -56,12 +56,13 @@ TEST(Plan, FitsWhenTheFullestArenaDoes) {
   EXPECT_FALSE(make_plan(spec, machine, 1).fits());
 }
 
-TEST(Plan, RentsWholeNodes) {
+TEST(Plan, RentsWholeNodesWhereThereAreSeveral) {
   const Hardware machine = test::small_machine(200 * test::kMegabyte);
   EXPECT_EQ(least_nodes(machine, 4), 1);
   EXPECT_EQ(least_nodes(machine, 5), 2);
   EXPECT_EQ(least_nodes(load_hardware("cpu"), 64), 1);
-  EXPECT_EQ(make_plan(test::small_run(), machine, 1).devices, 4);
+  EXPECT_EQ(make_plan(test::small_run({"parallel.dp_replicate=8"}), machine, 4).devices, 16);
+  EXPECT_EQ(make_plan(test::small_run(), machine, 1).devices, 1);  // a node may be shared
 }
 
 std::string refusal(const std::vector<std::string>& overrides, const Hardware& machine, int64_t nodes) {

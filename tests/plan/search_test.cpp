@@ -128,7 +128,7 @@ TEST(NearestFit, OffersNothingWhereNothingHelps) {
 TEST(ReportJson, HasThePlansNumbers) {
   const Hardware machine = test::small_machine(300 * test::kMegabyte);
   const Plan plan = make_plan(test::small_run({"parallel.pp=2"}), machine, 1);
-  const auto json = nlohmann::json::parse(plan_json(plan, {}));
+  const auto json = nlohmann::json::parse(plan_json(plan, {}, {}));
   EXPECT_EQ(json["fits"], true);
   EXPECT_EQ(json["memory"].size(), 2U);
   EXPECT_EQ(json["memory"][1]["arena_bytes"], plan.memory[1].arena_bytes);

@@ -1,0 +1,17 @@
+// An Answer for people or, with --json, for machines.
+#pragma once
+#include "cli/command.h"
+#include "plan/worked.h"
+
+namespace trireme::cli {
+
+// --json
+void add_json(CLI::App& command, bool& json);
+
+enum class AnswerForm : uint8_t { text, json };
+// To stdout. JSON: {"results": {KEY: {"value", "unit", "label", "formula", "numbers", "shown", "section"}},
+// "notes": []}.
+void print_answer(const Answer& answer, AnswerForm form);
+std::string answer_text(const Answer& answer);
+
+}  // namespace trireme::cli

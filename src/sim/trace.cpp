@@ -1,0 +1,70 @@
+// Spans of actions become events of a trace file.
+#include "sim/trace.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "compile/comm_report.h"
+#include "compile/timeline_rows.h"
+
+namespace trireme {
+namespace {
+
+const Timeline& timeline_of(const SimulationInput& input, const SimRank& rank) {
+  const Timeline* timeline = find_timeline(input.programs[rank.program], input.timeline);
+  CHECK(timeline != nullptr, "no timeline {}", input.timeline);
+  return *timeline;
+}
+
+}  // namespace
+
+std::string process_name(const SimRank& rank) {
+  std::string name = fmt::format("rank {}", rank.rank);
+  if (rank.stands_for > 1) name += fmt::format(", stands for {}", rank.stands_for);
+  if (rank.slowdown != 1) name += fmt::format(", {} times as slow", rank.slowdown);
+  return name;
+}
+
+std::vector<TraceSpan> trace_spans(const SimulationInput& input, const StepSimulation& step,
+                                   const SimRank& rank) {
+  const Program& program = input.programs[rank.program];
+  const Timeline& timeline = timeline_of(input, rank);
+  std::vector<TraceSpan> spans;
+  spans.reserve(rank.spans.size() + 1);
+  spans.push_back({.name = "step",
+                   .category = "step",
+                   .rank = rank.rank,
+                   .stream = step_row().number,
+                   .duration_us = step.step_s * 1e6});
+  for (const SimSpan& span : rank.spans) {
+    const Action& action = timeline.actions[span.action];
+    spans.push_back({.name = name_of_action(program, action),
+                     .category = std::string(name_of(action.stream)),
+                     .rank = rank.rank,
+                     .stream = row_of(program, action).number,
+                     .start_us = span.start_s * 1e6,
+                     .duration_us = (span.end_s - span.start_s) * 1e6});
+    if (!action.transfers.empty()) spans.back().bytes = sent_bytes(program, action);
+  }
+  return spans;
+}
+
+void write_trace(const std::string& path, const SimulationInput& input, const StepSimulation& step) {
+  TraceWriter writer(path);
+  for (const SimRank& rank : step.ranks) {
+    writer.name_rank(rank.rank, process_name(rank));
+    const Program& program = input.programs[rank.program];
+    std::map<int64_t, std::string> rows = {{step_row().number, step_row().name}};
+    for (const Action& action : timeline_of(input, rank).actions) {
+      const TimelineRow row = row_of(program, action);
+      rows.try_emplace(row.number, row.name);
+    }
+    for (const auto& [number, name] : rows) writer.name_stream(rank.rank, number, name);
+    for (const TraceSpan& span : trace_spans(input, step, rank)) writer.add(span);
+  }
+  writer.finish();
+}
+
+}  // namespace trireme
