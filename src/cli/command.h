@@ -21,6 +21,7 @@ void add_eval(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_ckpt(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_compare_run(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
