@@ -8,21 +8,12 @@
 //   all]
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/random.h"
-#include "compile/compile.h"
-#include "device/cpu/cpu_device.h"
-#include "train/batches.h"
-#include "train/machine.h"
-#include "train/optimizer_step.h"
-#include "train/ranks.h"
-#include "train/weights.h"
+#include "measured_step.h"
 
 namespace trireme {
 namespace {
@@ -46,14 +37,6 @@ RunSpec spec_of(const Subject& subject, const Layout& layout, int64_t micro_batc
       "bench");
 }
 
-std::vector<int32_t> draw(int64_t count, int64_t vocab, const char* what) {
-  const RandomStream stream(1, what);
-  std::vector<int32_t> ids(static_cast<size_t>(count));
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int32_t>(stream.bits(i) % static_cast<uint64_t>(vocab));
-  return ids;
-}
-
 struct Outcome {
   double tokens_per_s = 0, exposed_comm_s = 0, step_s = 0;
 };
@@ -61,39 +44,12 @@ struct Outcome {
 // One step that touches everything and is left out, one that counts.
 Outcome measure(const Subject& subject, const Layout& layout, int64_t micro_batches) {
   const RunSpec spec = spec_of(subject, layout, micro_batches);
-  const Mesh mesh = mesh_of(spec);
-  const int64_t tokens = tokens_per_step(spec), vocab = spec.model.vocab;
-  Outcome outcome;
-  run_ranks({.mesh = mesh, .threads = thread_count(spec)}, [&](RankLink& link) {
-    const int threads = link.threads();
-    const Compiled compiled = compile(spec, {.rank = link.rank(), .threads = threads});
-    const auto device = make_cpu_device({.threads = threads});
-    Engine engine(compiled.program, *device, link.connect(compiled.program));
-    initialize_weights(engine, compiled.model, 1, threads);
-    StepBatch rows;
-    rows.rows = micro_batches_per_step(spec) * spec.batch.micro;
-    rows.tokens = draw(rows.rows * spec.data.seq_len, vocab, "ids");
-    rows.targets = draw(rows.rows * spec.data.seq_len, vocab, "targets");
-    const MicroBatches batches = trireme::micro_batches(compiled.program, rows, spec);
-    for (int64_t step = 1; step <= 2; ++step) {
-      link.meet("the start of a step");
-      const double start = seconds_now(), exposed = engine.exposed_comm_s();
-      run_optimizer_step(engine, spec.optimizer, {1e-4, step, tokens}, batches.arrays);
-      link.meet("the end of a step");
-      if (!link.leads()) continue;
-      outcome.step_s = seconds_now() - start;
-      outcome.tokens_per_s = static_cast<double>(tokens) / outcome.step_s;
-      outcome.exposed_comm_s = engine.exposed_comm_s() - exposed;
-    }
-    return 0;
-  });
-  return outcome;
+  const bench::MeasuredStep step = bench::measure_step(spec, {});
+  const double seconds = step.steps_s[0];
+  return {static_cast<double>(tokens_per_step(spec)) / seconds, step.exposed_s[0], seconds};
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+using bench::median;
 
 std::vector<Subject> subjects(const std::string& ranks) {
   const Layout alone{"1 rank, all cores", ""};

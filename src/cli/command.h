@@ -24,6 +24,7 @@ void add_compile(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_compare_run(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_fit(CLI::App& app, Action& action);
 void add_flops(CLI::App& app, Action& action);

@@ -18,10 +18,10 @@
 namespace trireme::cli {
 namespace {
 
-constexpr std::array kCommands = {add_train,    add_tokenizer, add_data,  add_eval,     add_generate,
-                                  add_ckpt,     add_compile,   add_plan,  add_simulate, add_compare_run,
-                                  add_fit,      add_flops,     add_mfu,   add_hours,    add_cost,
-                                  add_interval, add_lr,        add_config};
+constexpr std::array kCommands = {add_train,     add_tokenizer, add_data,  add_eval,     add_generate,
+                                  add_ckpt,      add_compile,   add_plan,  add_simulate, add_compare_run,
+                                  add_calibrate, add_fit,       add_flops, add_mfu,      add_hours,
+                                  add_cost,      add_interval,  add_lr,    add_config};
 
 // "trireme: there is no subcommand trian; did you mean train?", or "" when the first argument is one.
 std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {

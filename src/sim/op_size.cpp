@@ -89,9 +89,9 @@ std::string curve_of_op(const OpSig& sig) {
   if (is_context_attention(sig)) return is_gradient(sig) ? "attention_grad" : "attention";
   const auto attribute = [&](std::string_view name) { return std::get<std::string>(*sig.attrs.find(name)); };
   if (is_overlapped(sig)) return attribute("use") == "forward" ? "linear" : "linear_grad_input";
-  if (starts_with(sig, "activation")) return sig.kind + "." + attribute("kind");
-  if (sig.kind == "pack") return sig.kind + "." + attribute("use");
-  if (sig.kind == "rope") return sig.kind + "." + attribute("layout");
+  if (starts_with(sig, "activation")) return sig.kind + "_" + attribute("kind");
+  if (sig.kind == "pack") return sig.kind + "_" + attribute("use");
+  if (sig.kind == "rope") return sig.kind + "_" + attribute("layout");
   return sig.kind;
 }
 

@@ -15,7 +15,7 @@ namespace trireme {
 // {experts of one rank, rows of each, width, hidden} of experts; {bytes read and written} of the rest.
 std::vector<int64_t> size_of_op(const OpSig& sig);
 
-// The op's kind, with the attribute that picks another kernel: "linear", "activation.gelu". An op that joins
+// The op's kind, with the attribute that picks another kernel: "linear", "activation_gelu". An op that joins
 // compute with communication lies on the curve of what it computes: "gather_linear" on "linear".
 std::string curve_of_op(const OpSig& sig);
 
