@@ -2,14 +2,12 @@
 // (cmake/HardwareFiles.cmake).
 #include "hardware/catalog.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <vector>
 
 #include "base/error.h"
+#include "base/suggestion.h"
+#include "config/text_file.h"
 #include "hardware/read.h"
 
 namespace trireme {
@@ -21,16 +19,10 @@ Hardware load_hardware(const std::string& name_or_path) {
     names.emplace_back(known.name);
   }
   std::error_code error;
-  if (!std::filesystem::exists(name_or_path, error)) {
-    const std::string near = nearest(name_or_path, names);
+  if (!std::filesystem::exists(name_or_path, error))
     fail_user("unknown hardware {}: neither a file nor a machine that Trireme knows; {}", name_or_path,
-              near.empty() ? fmt::format("those are {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean {}?", near));
-  }
-  std::ifstream file(name_or_path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) fail_env("{}", with_errno("cannot read " + name_or_path));
-  return parse_hardware(text.str(), name_or_path);
+              did_you_mean(name_or_path, names, "those are"));
+  return parse_hardware(read_text_file(name_or_path, "the hardware file"), name_or_path);
 }
 
 }  // namespace trireme

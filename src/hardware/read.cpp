@@ -11,10 +11,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/suggestion.h"
 #include "config/toml_source.h"
 #include "config/toml_text.h"
 #include "hardware/curves.h"
 #include "hardware/numbers.h"
+#include "hardware/setting_text.h"
 
 namespace trireme {
 namespace {
@@ -24,17 +26,6 @@ constexpr std::string_view kWays[] = {"ring", "direct"};
 constexpr std::string_view kSourcePrefix = "sources.";
 
 using Settings = std::map<std::string, const Setting*>;
-
-[[noreturn]] void fail_value(const Setting& s, const std::string& expected) {
-  fail_user("{}: {} = {} is not {}", s.where, s.path, s.value.text, expected);
-}
-
-const std::string& text_of(const Setting& s) {
-  const std::string* text = std::get_if<std::string>(&s.value.value);
-  if (text == nullptr) fail_value(s, "a string; put it in quotes");
-  if (text->empty()) fail_value(s, "a text; write what it is");
-  return *text;
-}
 
 const Setting& required(const Settings& settings, const std::string& path, const std::string& file,
                         std::string_view example) {
@@ -161,11 +152,11 @@ std::vector<std::string> number_keys() {
 }
 
 void check_known(const TomlSource& source) {
-  const std::vector<std::string> numbers = number_keys();
-  std::set<std::string> known = {"name", "device", "kind", "collectives"};
+  const std::vector<std::string> numbers = number_keys(), words = {"name", "device", "kind", "collectives"};
+  std::set<std::string> known(words.begin(), words.end());
   for (const std::string& key : numbers) known.insert({key + ".is", key + ".from"});
   std::vector<std::string> names = numbers;
-  names.insert(names.end(), {"name", "device", "kind", "collectives"});
+  names.insert(names.end(), words.begin(), words.end());
   for (const Setting& s : source.settings) {
     if (known.count(s.path) != 0 || s.path.rfind(kSourcePrefix, 0) == 0 || is_curve_key(s.path)) continue;
     if (std::find(numbers.begin(), numbers.end(), s.path) != numbers.end())
@@ -177,10 +168,7 @@ void check_known(const TomlSource& source) {
     for (const std::string_view end : {".is", ".from"})
       if (path.size() > end.size() && path.substr(path.size() - end.size()) == end)
         path.resize(path.size() - end.size());
-    const std::string near = nearest(path, names);
-    fail_user("{}: unknown key {}; {}", s.where, path,
-              near.empty() ? fmt::format("a hardware file has {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean {}?", near));
+    fail_user("{}: unknown key {}; {}", s.where, path, did_you_mean(path, names, "a hardware file has"));
   }
 }
 

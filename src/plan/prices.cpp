@@ -2,16 +2,14 @@
 #include "plan/prices.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "base/suggestion.h"
+#include "config/text_file.h"
 #include "config/toml_source.h"
 
 namespace trireme {
@@ -26,10 +24,7 @@ class Entry {
   Entry(const TomlTable& table, std::string place) : table_(table), place_(std::move(place)) {
     for (const TomlEntry& entry : table_) {
       if (std::find(kKeys.begin(), kKeys.end(), entry.key) != kKeys.end()) continue;
-      const std::string near = nearest(entry.key, kKeys);
-      fail_user("{}: there is no key {}; {}", place_, entry.key,
-                near.empty() ? fmt::format("there are {}", fmt::join(kKeys, ", "))
-                             : fmt::format("did you mean {}?", near));
+      fail_user("{}: there is no key {}; {}", place_, entry.key, did_you_mean(entry.key, kKeys, "there are"));
     }
   }
 
@@ -160,14 +155,7 @@ std::vector<Price> parse_prices(const std::string& text, const std::string& name
 }
 
 std::vector<Price> load_prices(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    fail_user("the price file {} is a folder, not a file", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_env("{}", with_errno("cannot open the price file " + path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail_env("{}", with_errno("cannot read the price file " + path));
-  return parse_prices(text, path);
+  return parse_prices(read_text_file(path, "the price file"), path);
 }
 
 }  // namespace trireme

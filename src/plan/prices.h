@@ -9,6 +9,7 @@
 //   unit = "gpu_hour"          # what is billed: "gpu_hour" or "node_hour"
 //   devices_per_node = 8       # "node_hour": a must
 //   date = 2026-01-15          # when it was looked up
+//   source = "their web page"  # where, for yourself; not read
 #pragma once
 #include <chrono>
 #include <cstdint>
