@@ -14,6 +14,7 @@
 #include "hardware/catalog.h"
 #include "obs/append_file.h"
 #include "plan/compare.h"
+#include "plan/quantities.h"
 #include "train/run_folder.h"
 
 namespace trireme::cli {
@@ -78,8 +79,8 @@ int run(const Options& options) {
   input.cluster = choose_cluster(options.cluster, hardware, all_ranks(spec));
   input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
   const StepSimulation step = simulate_step(input);
-  fmt::print("{}: {} of {} steps, against {} on {} node{}\n\n", folder.path, record.steps.back().step,
-             spec.run.steps, hardware.name, input.cluster.nodes, input.cluster.nodes == 1 ? "" : "s");
+  fmt::print("{}: {} of {} steps, against {} on {}\n\n", folder.path, record.steps.back().step,
+             spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"));
   std::fputs(to_text(compare(spec, {input, step}, record, traced_steps(folder))).c_str(), stdout);
   if (record.unreadable_lines > 0)
     fmt::print("lines of {} passed over, torn or foreign: {}\n", folder.metrics(), record.unreadable_lines);

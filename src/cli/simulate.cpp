@@ -15,6 +15,8 @@
 #include "cli/limits.h"
 #include "cli/overrides.h"
 #include "hardware/catalog.h"
+#include "plan/quantities.h"
+#include "plan/worked.h"
 #include "sim/disturbances.h"
 #include "sim/draw.h"
 #include "sim/failures.h"
@@ -64,8 +66,8 @@ Disturbance all_of(const std::vector<Cause>& causes) {
 void print_step(const RunSpec& spec, const Cluster& cluster, const StepSimulation& step) {
   const StepRates rates = rates_of(spec, cluster, step.step_s);
   const int64_t ranks = all_ranks(spec);
-  fmt::print("{} rank{} on {} node{} of {}, {} per node\n", ranks, ranks == 1 ? "" : "s", cluster.nodes,
-             cluster.nodes == 1 ? "" : "s", cluster.hardware->name, cluster.share.ranks_per_node);
+  fmt::print("{} on {} of {}, {} per node\n", counted(ranks, "rank"), counted(cluster.nodes, "node"),
+             cluster.hardware->name, cluster.share.ranks_per_node);
   fmt::print("step {:.4g} s, {:.0f} tokens/s", step.step_s, rates.tokens_per_s);
   if (rates.mfu > 0) fmt::print(", MFU {:.1f} %", 100 * rates.mfu);
   fmt::print("\n\n");
@@ -91,11 +93,11 @@ void print_causes(SimulationInput input, const std::vector<Cause>& causes, doubl
 void print_run(const char* what, const RunTime& time) {
   fmt::print(
       "{:<28} {:.2f} h: steps {:.2f}, saves {:.2f}, done again {:.2f}, restarts {:.2f}; goodput {:.1f} %\n",
-      what, time.total_s() / 3600, time.steps_s / 3600, time.saves_s / 3600, time.lost_s / 3600,
-      time.restarts_s / 3600, 100 * time.goodput());
+      what, time.total_s() / kHour_s, time.steps_s / kHour_s, time.saves_s / kHour_s, time.lost_s / kHour_s,
+      time.restarts_s / kHour_s, 100 * time.goodput());
 }
 
-void print_failures(const Options& options, const RunSpec& spec, const std::vector<Failure>& failures,
+void print_failures(const Options& options, const RunSpec& spec, const std::vector<RunFailure>& failures,
                     const RunShape& run) {
   if (failures.empty() && !options.mtbf_hours) return;
   std::printf("\n");
@@ -106,9 +108,9 @@ void print_failures(const Options& options, const RunSpec& spec, const std::vect
     print_run(failures.size() == 1 ? "with the failure" : "with the failures", time_of_run(run, failures));
   if (!options.mtbf_hours) return;
   const double ranks = static_cast<double>(all_ranks(spec));
-  const double expected_s = expected_run_s(run, {*options.mtbf_hours * 3600 / ranks, options.restart_s});
+  const double expected_s = expected_run_s(run, {*options.mtbf_hours * kHour_s / ranks, options.restart_s});
   fmt::print("{:<28} {:.2f} h expected, one failure per {:.4g} h of all ranks; goodput {:.1f} %\n",
-             fmt::format("--mtbf {}", *options.mtbf_hours), expected_s / 3600, *options.mtbf_hours / ranks,
+             fmt::format("--mtbf {}", *options.mtbf_hours), expected_s / kHour_s, *options.mtbf_hours / ranks,
              100 * time_of_run(run).steps_s / expected_s);
 }
 
@@ -117,7 +119,7 @@ int run(const Options& options) {
   const RunSpec spec = load_config(options.config, options.overrides, options.ranks);
   const int64_t ranks = all_ranks(spec);
   const std::vector<Cause> causes = causes_of(options, ranks);
-  std::vector<Failure> failures;
+  std::vector<RunFailure> failures;
   for (const std::string& text : options.fail) failures.push_back(parse_failure(text, spec.run.steps, ranks));
   const Hardware hardware = load_hardware(options.cluster.hardware);
   SimulationInput input;

@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-#include "base/error.h"
+#include "plan/quantities.h"
 #include "sim/failures.h"
 #include "sim/rates.h"
 
@@ -20,10 +20,8 @@ constexpr double kNotRecorded = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSlowRank = 1.25;  // of what the others take for the same work
 constexpr double kHolds = 0.05;     // of the step: less is called no difference
 
-std::string seconds_text(double s) {
-  if (std::abs(s) >= 1) return fmt::format("{:.3f} s", s);
-  return std::abs(s) >= 1e-3 ? fmt::format("{:.2f} ms", s * 1e3) : fmt::format("{:.1f} us", s * 1e6);
-}
+// One digit more than a prediction alone is worth: two times are held against each other.
+std::string compared_s(double seconds) { return seconds_text(seconds, 4); }
 
 double at(const std::map<std::string, double>& sums, const std::string& key) {
   const auto found = sums.find(key);
@@ -62,7 +60,7 @@ class Comparer {
     if (traced_.empty()) return std::move(out_);
     // Now all of them add up to the difference of the usual step.
     const double extra_s = usual_.step_s - traced_s_;
-    off(fmt::format("steps that are not traced take {} less", seconds_text(-extra_s)), extra_s);
+    off(fmt::format("steps that are not traced take {} less", compared_s(-extra_s)), extra_s);
     return std::move(out_);
   }
 
@@ -77,10 +75,10 @@ class Comparer {
     ComparedGroup group{fmt::format("a step (median of {})", usual_.steps), {}};
     group.lines.push_back({"step", usual_.step_s, predicted_s()});
     group.lines.push_back(
-        {"throughput", measured.tokens_per_s, predicted.tokens_per_s, Measure::tokens_per_s});
+        {"throughput", measured.tokens_per_s, predicted.tokens_per_s, ComparedUnit::tokens_per_s});
     if (predicted.mfu > 0)
       group.lines.push_back(
-          {"MFU, of the file's peak", 100 * measured.mfu, 100 * predicted.mfu, Measure::percent});
+          {"MFU, of the file's peak", 100 * measured.mfu, 100 * predicted.mfu, ComparedUnit::percent});
     group.lines.push_back(
         {"exposed communication, rank 0", usual_.exposed_comm_s, exposed_s(prediction_.step)});
     group.lines.push_back({"loader stall, mean", usual_.loader_stall_s, 0});
@@ -96,7 +94,7 @@ class Comparer {
     out_.groups.push_back(
         {"memory of rank 0",
          {{"allocated", run_.arena_bytes ? static_cast<double>(*run_.arena_bytes) : kNotRecorded,
-           static_cast<double>(program.memory.arena_bytes), Measure::bytes}}});
+           static_cast<double>(program.memory.arena_bytes), ComparedUnit::bytes}}});
   }
 
   void off(std::string text, double seconds) { out_.off.push_back({std::move(text), seconds}); }
@@ -104,16 +102,16 @@ class Comparer {
   void add_stall() {
     if (usual_.loader_stall_s > 0)
       off(fmt::format("the loader stalled for {} a step; a prediction has none",
-                      seconds_text(usual_.loader_stall_s)),
+                      compared_s(usual_.loader_stall_s)),
           usual_.loader_stall_s);
   }
 
   static std::string at_rate(const std::string& what, double measured, double predicted,
                              const std::string& file) {
     if (predicted <= 0)
-      return fmt::format("{} took {}, which {} has at nothing", what, seconds_text(measured), file);
+      return fmt::format("{} took {}, which {} has at nothing", what, compared_s(measured), file);
     return fmt::format("{} took {} against {}: it ran at {:.2f} of the rates in {}", what,
-                       seconds_text(measured), seconds_text(predicted), predicted / measured, file);
+                       compared_s(measured), compared_s(predicted), predicted / measured, file);
   }
 
   void add_metrics_parts() {
@@ -122,7 +120,7 @@ class Comparer {
     off(at_rate("compute on rank 0", compute, predicted_s() - waits, file()),
         compute - (predicted_s() - waits));
     off(fmt::format("compute on rank 0 waited {} for other ranks, against {}",
-                    seconds_text(usual_.exposed_comm_s), seconds_text(waits)),
+                    compared_s(usual_.exposed_comm_s), compared_s(waits)),
         usual_.exposed_comm_s - waits);
     add_stall();
   }
@@ -146,7 +144,7 @@ class Comparer {
     parts.lines.push_back({"waits for other ranks", measured.waits_s, predicted.waits_s});
     off(waits_text(measured, predicted), measured.waits_s - predicted.waits_s);
     parts.lines.push_back({"between steps", outside_s, 0});
-    off(fmt::format("{} a step went to what is no part of a program", seconds_text(outside_s)), outside_s);
+    off(fmt::format("{} a step went to what is no part of a program", compared_s(outside_s)), outside_s);
     add_stall();
     traced_s_ = measured.step_s + outside_s + usual_.loader_stall_s;
     out_.groups.push_back(std::move(parts));
@@ -173,7 +171,7 @@ class Comparer {
 
   std::string waits_text(const StepTotals& measured, const StepTotals& predicted) const {
     const std::string waits =
-        fmt::format("{} against {}", seconds_text(measured.waits_s), seconds_text(predicted.waits_s));
+        fmt::format("{} against {}", compared_s(measured.waits_s), compared_s(predicted.waits_s));
     if (const auto slow = slow_rank(measured, predicted))
       return fmt::format(
           "ranks waited {}: for rank {}, which took {:.2f} times as long as the others to compute", waits,
@@ -189,8 +187,7 @@ class Comparer {
     return fmt::format(
         "compute waited {} for other ranks; of communication by itself, {} was most above {}: {} "
         "against {}",
-        waits, worst, file(), seconds_text(at(measured.moves, worst)),
-        seconds_text(at(predicted.moves, worst)));
+        waits, worst, file(), compared_s(at(measured.moves, worst)), compared_s(at(predicted.moves, worst)));
   }
 
   // The rank that took longest for its stage's work by the prediction, when that is far from the others.
@@ -230,16 +227,16 @@ class Comparer {
   Comparison out_;
 };
 
-std::string value_text(double value, Measure measure) {
+std::string value_text(double value, ComparedUnit unit) {
   if (std::isnan(value)) return "not recorded";
-  switch (measure) {
-    case Measure::seconds:
-      return seconds_text(value);
-    case Measure::tokens_per_s:
+  switch (unit) {
+    case ComparedUnit::seconds:
+      return compared_s(value);
+    case ComparedUnit::tokens_per_s:
       return fmt::format("{:.0f} tokens/s", value);
-    case Measure::percent:
+    case ComparedUnit::percent:
       return fmt::format("{:.1f} %", value);
-    case Measure::bytes:
+    case ComparedUnit::bytes:
       return fmt::format("{:.0f} B", value);
   }
   return "";
@@ -263,8 +260,8 @@ std::string to_text(const Comparison& comparison) {
   for (const ComparedGroup& group : comparison.groups) {
     text += fmt::format("{:<44} {:>18} {:>18} {:>8}\n", group.title, "measured", "predicted", "ratio");
     for (const ComparedLine& line : group.lines) {
-      text += fmt::format("  {:<42} {:>18} {:>18} {:>8}", line.what, value_text(line.measured, line.measure),
-                          value_text(line.predicted, line.measure), ratio_text(line));
+      text += fmt::format("  {:<42} {:>18} {:>18} {:>8}", line.what, value_text(line.measured, line.unit),
+                          value_text(line.predicted, line.unit), ratio_text(line));
       text.erase(text.find_last_not_of(' ') + 1);
       text += '\n';
     }

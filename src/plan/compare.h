@@ -13,13 +13,13 @@
 
 namespace trireme {
 
-enum class Measure : uint8_t { seconds, tokens_per_s, percent, bytes };
+enum class ComparedUnit : uint8_t { seconds, tokens_per_s, percent, bytes };
 
 // One thing that both sides know. NaN where the run did not record it.
 struct ComparedLine {
   std::string what;
   double measured = 0, predicted = 0;
-  Measure measure = Measure::seconds;
+  ComparedUnit unit = ComparedUnit::seconds;
 };
 
 struct ComparedGroup {

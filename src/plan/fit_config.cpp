@@ -108,8 +108,7 @@ Answer fit_config(const RunSpec& spec, const CompileOptions& options,
        worked_activations(shape_of(spec))});
   answer.notes.push_back(
       "The formulas know neither experts nor grouped heads, assume 4h hidden units and dropout, and count no "
-      "scratch; "
-      "the plan is what is allocated.");
+      "scratch; the plan is what is allocated.");
   return answer;
 }
 

@@ -123,8 +123,7 @@ Answer fit_numbers(const FitNumbers& input) {
     activations = activation_bytes(*input.shape, input.saved);
     answer.notes.push_back(
         "The activation formulas are for a GPT layer with 4h hidden units, dropout and 16-bit activations; "
-        "Trireme "
-        "never keeps scores. `trireme fit CONFIG` counts those of a model to the byte.");
+        "Trireme never keeps scores. `trireme fit CONFIG` counts those of a model to the byte.");
   }
   if (input.memory) {
     const int first = add_totals(input, activations, answer);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "plan/worked.h"
 
 namespace trireme {
 namespace {
@@ -37,10 +38,10 @@ constexpr Suffix kBytes[] = {{"", 1},
                              {"MiB", kKi* kKi},
                              {"GiB", kKi* kKi* kKi},
                              {"TiB", kKi* kKi* kKi* kKi}};
-constexpr double kDay = 86400;
-constexpr Suffix kSeconds[] = {{"ms", 1e-3},   {"s", 1},          {"sec", 1},           {"m", 60},
-                               {"min", 60},    {"h", 3600},       {"hours", 3600},      {"d", kDay},
-                               {"days", kDay}, {"y", 365 * kDay}, {"years", 365 * kDay}};
+constexpr Suffix kSeconds[] = {
+    {"ms", 1e-3},           {"s", 1},           {"sec", 1},    {"m", 60},        {"min", 60},
+    {"h", kHour_s},         {"hours", kHour_s}, {"d", kDay_s}, {"days", kDay_s}, {"y", 365 * kDay_s},
+    {"years", 365 * kDay_s}};
 
 struct Pieces {
   double number = 0;

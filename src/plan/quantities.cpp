@@ -25,11 +25,11 @@ std::string bytes_text(int64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-std::string seconds_text(double seconds) {
+std::string seconds_text(double seconds, int digits) {
   if (seconds == 0) return "0";
-  if (std::abs(seconds) >= 1) return fmt::format("{:.3g} s", seconds);
-  if (std::abs(seconds) >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} us", seconds * 1e6);
+  if (std::abs(seconds) >= 1) return fmt::format("{:.{}g} s", seconds, digits);
+  if (std::abs(seconds) >= 1e-3) return fmt::format("{:.{}g} ms", seconds * 1e3, digits);
+  return fmt::format("{:.{}g} us", seconds * 1e6, digits);
 }
 
 std::string change_percent(double factor) { return fmt::format("{:+.1f} %", (factor - 1) * 100); }

@@ -9,12 +9,11 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/suggestion.h"
 #include "plan/save_interval.h"
 
 namespace trireme {
 namespace {
-
-constexpr double kHour_s = 3600;
 
 // A run on spot nodes.
 struct SpotRun {
@@ -65,20 +64,19 @@ Worked worked_cost(const std::string& key, const char* label, const Price& price
 
 void add_slowdown(AnswerSection& section, const std::string& prefix, const SpotRun& run,
                   const CostInput& input) {
-  const std::string m = fmt::format("{:.5g}", run.failures.mtbf_s);
+  const std::string m = plain(run.failures.mtbf_s), tau = plain(run.interval_s);
   section.results.push_back(worked_seconds(
       {.key = prefix + "interval",
        .label = "tau, between saves",
        .value = run.interval_s,
        .formula = input.interruptions->interval_s > 0 ? "" : fmt::format("Daly 2006 at M = {} s", m)}));
-  section.results.push_back(
-      worked_number({.key = prefix + "slowdown",
-                     .label = "slowdown",
-                     .value = run.slower,
-                     .formula = "M * e^(R/M) * (e^((tau+delta)/M) - 1) / tau",
-                     .numbers = fmt::format("{} * e^({}/{}) * (e^(({:.5g}+{})/{}) - 1) / {:.5g}", m,
-                                            plain(run.failures.restart_s), m, run.interval_s,
-                                            plain(run.failures.save_s), m, run.interval_s)}));
+  section.results.push_back(worked_number(
+      {.key = prefix + "slowdown",
+       .label = "slowdown",
+       .value = run.slower,
+       .formula = "M * e^(R/M) * (e^((tau+delta)/M) - 1) / tau",
+       .numbers = fmt::format("{} * e^({}/{}) * (e^(({}+{})/{}) - 1) / {}", m, plain(run.failures.restart_s),
+                              m, tau, plain(run.failures.save_s), m, tau)}));
   section.results.push_back(
       worked_seconds({.key = prefix + "spot_time",
                       .label = "wall clock on spot",
@@ -158,11 +156,8 @@ std::vector<Price> keep(const std::vector<Price>& prices, const char* option, co
   for (const Price& price : prices)
     if (name(price) == wanted) kept.push_back(price);
   if (!kept.empty()) return kept;
-  const std::vector<std::string> names = names_of_prices(prices, name);
-  const std::string near = nearest(wanted, names);
   fail_user("{} {}: the file has no price of it; {}", option, wanted,
-            near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
-                         : fmt::format("did you mean {}?", near));
+            did_you_mean(wanted, names_of_prices(prices, name), "there are"));
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace trireme {
 namespace {
 
-constexpr double kHour_s = 3600;
-
 void check_missing(const HoursInput& input) {
   std::vector<std::string> missing, given;
   const auto look = [&](bool there, const char* name) { (there ? given : missing).emplace_back(name); };

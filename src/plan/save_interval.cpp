@@ -7,22 +7,17 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "sim/failures.h"
 
 namespace trireme {
 namespace {
-
-constexpr double kDay_s = 86400;
-
-std::string seconds_text(double seconds) {
-  return seconds < 1e4 ? fmt::format("{:.5g}", seconds) : fmt::format("{:.0f}", seconds);
-}
 
 // Results at one interval, under keys that begin with `name`.
 AnswerSection section_at(const std::string& name, AnswerSection section, double interval_s,
                          const Failures& failures) {
   const Expected expected = expected_at(interval_s, failures);
-  const std::string tau = seconds_text(interval_s), delta = plain(failures.save_s),
-                    m = seconds_text(failures.mtbf_s), r = plain(failures.restart_s);
+  const std::string tau = plain(interval_s), delta = plain(failures.save_s), m = plain(failures.mtbf_s),
+                    r = plain(failures.restart_s);
   section.results.push_back(worked_fraction(
       {.key = name + "_goodput",
        .label = "goodput",
@@ -59,7 +54,7 @@ AnswerSection young_section(const Failures& failures) {
   const double interval_s = young_interval(failures);
   Worked result = interval_result("young", interval_s);
   result.formula = "sqrt(2 * delta * M)";
-  result.numbers = fmt::format("sqrt(2 * {} * {})", plain(failures.save_s), seconds_text(failures.mtbf_s));
+  result.numbers = fmt::format("sqrt(2 * {} * {})", plain(failures.save_s), plain(failures.mtbf_s));
   section.results.push_back(std::move(result));
   return section_at("young", std::move(section), interval_s, failures);
 }
@@ -67,7 +62,7 @@ AnswerSection young_section(const Failures& failures) {
 AnswerSection daly_section(const Failures& failures) {
   AnswerSection section{"Daly 2006", {}};
   const double interval_s = daly_interval(failures);
-  const std::string delta = plain(failures.save_s), m = seconds_text(failures.mtbf_s);
+  const std::string delta = plain(failures.save_s), m = plain(failures.mtbf_s);
   Worked result = interval_result("daly", interval_s);
   if (failures.save_s >= 2 * failures.mtbf_s) {
     result.formula = "M, since delta >= 2 M";
@@ -105,8 +100,8 @@ double daly_interval(const Failures& failures) {
 }
 
 double slowdown(double interval_s, const Failures& failures) {
-  const double m = failures.mtbf_s;
-  return m * std::exp(failures.restart_s / m) * std::expm1((interval_s + failures.save_s) / m) / interval_s;
+  return expected_slowdown({.work_s = interval_s, .save_s = failures.save_s},
+                           {.mtbf_s = failures.mtbf_s, .restart_s = failures.restart_s});
 }
 
 Expected expected_at(double interval_s, const Failures& failures) {
@@ -119,7 +114,6 @@ Expected expected_at(double interval_s, const Failures& failures) {
   const double odds = std::expm1(tried_s / m);
   // M - t/(e^(t/M) - 1) loses all digits where t is much less than M; there it is t/2 (1 - t/6M + ...).
   expected.lost_work_s = tried_s < 1e-4 * m ? tried_s / 2 * (1 - tried_s / (6 * m)) : m - tried_s / odds;
-  expected.failures_per_day = kDay_s / m;
   return expected;
 }
 
@@ -136,12 +130,11 @@ Answer save_interval(const IntervalInput& input) {
                       .value = failures.mtbf_s,
                       .formula = "M_unit / units",
                       .numbers = fmt::format("{} s / {}", plain(input.unit_mtbf_s), input.units)}));
-  rate.results.push_back(
-      worked_number({.key = "failures_per_day",
-                     .label = "failures per day",
-                     .value = kDay_s / failures.mtbf_s,
-                     .formula = "86400 / M",
-                     .numbers = fmt::format("86400 / {}", seconds_text(failures.mtbf_s))}));
+  rate.results.push_back(worked_number({.key = "failures_per_day",
+                                        .label = "failures per day",
+                                        .value = kDay_s / failures.mtbf_s,
+                                        .formula = "86400 / M",
+                                        .numbers = fmt::format("86400 / {}", plain(failures.mtbf_s))}));
   answer.sections = {rate, young_section(failures), daly_section(failures)};
   if (input.own_interval_s > 0) {
     AnswerSection own{"The interval given", {interval_result("own", input.own_interval_s)}};

@@ -27,10 +27,10 @@ struct Expected {
   double saving = 0;       // share in saves that were of use
   double lost = 0;         // share in work done again and in restarts
   double lost_work_s = 0;  // per failure: since the last save
-  double failures_per_day = 0;
 };
 Expected expected_at(double interval_s, const Failures& failures);
-// Wall clock over failure-free work, T_w / T_s; infinite where failures come too often for any progress.
+// Wall clock over failure-free work, T_w / T_s (expected_slowdown in sim/failures.h); infinite where failures
+// come too often for any progress.
 double slowdown(double interval_s, const Failures& failures);
 
 struct IntervalInput {

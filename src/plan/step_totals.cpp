@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/error.h"
 #include "compile/timeline_rows.h"
 #include "sim/axis_calls.h"
 
@@ -103,12 +102,11 @@ std::vector<RankEvents> events_of(const SimulationInput& input, const StepSimula
   std::vector<RankEvents> list;
   for (const SimRank& rank : step.ranks) {
     const Program& program = input.programs[rank.program];
-    const Timeline* timeline = find_timeline(program, input.timeline);
-    CHECK(timeline != nullptr, "no timeline {}", input.timeline);
+    const Timeline& timeline = timeline_of(input, rank.program);
     AxisCalls axes(program, input.cluster);
     RankEvents events{rank.rank, rank.stands_for, {{"step", "step", 0, step.step_s}}};
     for (const SimSpan& span : rank.spans) {
-      const Action& action = timeline->actions[span.action];
+      const Action& action = timeline.actions[span.action];
       const double whole_s = span.end_s - span.start_s;
       for (const PredictedCall& call : axes.of(action))
         events.events.push_back({row_of(call.axis).name, name_of_axis_call(call.op, program, action),

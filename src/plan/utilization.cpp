@@ -17,6 +17,7 @@ void refuse_impossible(std::string_view name, double fraction, const Speed& spee
       plain(speed.peak.flops_per_s), plain(speed.flops.all()));
 }
 
+// FLOPs per token that the hardware does: what is computed again once more.
 struct HardwareFormula {
   std::string symbols;
   double flops;
@@ -35,10 +36,6 @@ HardwareFormula hardware_formula(const TokenFlops& flops, Recomputed recomputed)
 
 Recomputed recomputed_by(RecomputeKind kind) {
   return kind == RecomputeKind::full ? Recomputed::layers : Recomputed::nothing;
-}
-
-double hardware_flops(const TokenFlops& flops, Recomputed recomputed) {
-  return hardware_formula(flops, recomputed).flops;
 }
 
 Answer utilization(const Speed& speed) {

@@ -28,12 +28,9 @@ struct Speed {
   Recomputed recomputed = Recomputed::nothing;
 };
 
-// FLOPs per token that the hardware does: what is computed again once more. UserError for `attention` where
-// its FLOPs are not known.
-double hardware_flops(const TokenFlops& flops, Recomputed recomputed);
-
 // Chowdhery et al. 2022, appendix B. Keys "mfu", "hfu", "tokens_per_s_device", "flops_per_s_device".
-// UserError when MFU or HFU comes out at more than 100 %.
+// UserError when MFU or HFU comes out at more than 100 %, and where attention is computed again and its FLOPs
+// are not known.
 Answer utilization(const Speed& speed);
 
 }  // namespace trireme

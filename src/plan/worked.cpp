@@ -62,7 +62,7 @@ std::string as_duration(double seconds) {
   }
   if (minutes < 48 * 60)
     return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / 60), std::fmod(minutes, 60));
-  const double hours = std::round(seconds / 3600);
+  const double hours = std::round(seconds / kHour_s);
   if (hours >= 1000 * 24) return fmt::format("{} days", plain(std::round(hours / 24)));
   return fmt::format("{:.0f} days {:.0f} h", std::floor(hours / 24), std::fmod(hours, 24));
 }

@@ -31,6 +31,8 @@ const Worked* find_result(const Answer& answer, std::string_view key);
 
 // --- numbers for people -----------------------------------------------------------------------------------
 
+inline constexpr double kHour_s = 3600, kDay_s = 24 * kHour_s;
+
 // Up to 6 digits: "8192", "0.4", "7e9", "989.4e12", "1.5e-7".
 std::string plain(double value);
 std::string as_bytes(double bytes);                              // "36.5 GB", of 1e9

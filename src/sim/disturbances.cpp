@@ -26,8 +26,9 @@ std::vector<std::string_view> fields_of(std::string_view text) {
   return fields;
 }
 
+// Nothing where the text is not a number from its first character to its last.
 template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
+std::optional<Number> number_of(std::string_view text) {
   Number value{};
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -44,7 +45,7 @@ std::optional<std::string_view> value_of(std::string_view field, std::string_vie
 // "1.3x".
 double factor_of(std::string_view text, std::string_view given) {
   const bool marked = text.ends_with('x');
-  const auto factor = whole_number<double>(marked ? text.substr(0, text.size() - 1) : text);
+  const auto factor = number_of<double>(marked ? text.substr(0, text.size() - 1) : text);
   if (!marked || !factor) fail_user("{}: {} is no factor; write it as 1.3x", given, text);
   if (!std::isfinite(*factor) || *factor < kLeastFactor || *factor > kMostFactor)
     fail_user("{}: the factor {} must be from {} to {}", given, text, kLeastFactor, kMostFactor);
@@ -52,7 +53,7 @@ double factor_of(std::string_view text, std::string_view given) {
 }
 
 int32_t rank_of(std::string_view text, int64_t ranks, std::string_view given) {
-  const auto rank = whole_number<int64_t>(text);
+  const auto rank = number_of<int64_t>(text);
   if (!rank || *rank < 0 || *rank >= ranks)
     fail_user("{}: rank {} is none of the run's {}, which are 0 to {}", given, text, ranks, ranks - 1);
   return static_cast<int32_t>(*rank);
@@ -82,19 +83,19 @@ void parse_link(const std::string& text, Disturbance& disturbance) {
               fields[0], fields[0].starts_with("i") ? "inside" : "between", fields[1]);
 }
 
-Failure parse_failure(const std::string& text, int64_t steps, int64_t ranks) {
+RunFailure parse_failure(const std::string& text, int64_t steps, int64_t ranks) {
   const std::string given = "--fail " + text;
-  Failure failure;
+  RunFailure failure;
   for (const std::string_view field : fields_of(text)) {
     if (const auto step = value_of(field, "step")) {
-      const auto number = whole_number<int64_t>(*step);
+      const auto number = number_of<int64_t>(*step);
       if (!number || *number < 1 || *number > steps)
         fail_user("{}: step {} is none of the run's, which are 1 to {} (run.steps)", given, *step, steps);
       failure.step = *number;
     } else if (const auto rank = value_of(field, "rank")) {
       failure.rank = rank_of(*rank, ranks, given);
     } else if (const auto restart = value_of(field, "restart"); restart && restart->ends_with('s')) {
-      const auto seconds = whole_number<double>(restart->substr(0, restart->size() - 1));
+      const auto seconds = number_of<double>(restart->substr(0, restart->size() - 1));
       if (!seconds || !(*seconds >= 0 && *seconds <= kMostRestart_s))
         fail_user("{}: a restart of {} must be from 0s to {:.0f}s", given, *restart, kMostRestart_s);
       failure.restart_s = *seconds;

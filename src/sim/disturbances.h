@@ -18,6 +18,6 @@ void parse_link(const std::string& text, Disturbance& disturbance);
 
 // "step=120:restart=300s": a failure while step 120 runs, and the time until ranks run again;
 // "step=120:rank=7:restart=300s" says whose. UserError when the step is none of 1 to steps, or as above.
-Failure parse_failure(const std::string& text, int64_t steps, int64_t ranks);
+RunFailure parse_failure(const std::string& text, int64_t steps, int64_t ranks);
 
 }  // namespace trireme

@@ -203,15 +203,14 @@ std::string legend(const std::vector<bool>& drawn, Paint paint) {
 
 std::vector<Stretch> stretches_of(const SimulationInput& input, const StepSimulation& step,
                                   const SimRank& rank) {
-  const Timeline* timeline = find_timeline(input.programs[rank.program], input.timeline);
-  CHECK(timeline != nullptr, "no timeline {}", input.timeline);
+  const Timeline& timeline = timeline_of(input, rank.program);
   std::vector<Interval> talk;
   for (const SimSpan& span : rank.spans)
-    if (timeline->actions[span.action].stream != Stream::compute && span.end_s > span.moves_s)
+    if (timeline.actions[span.action].stream != Stream::compute && span.end_s > span.moves_s)
       talk.push_back({span.moves_s, span.end_s});
   Stretches stretches(joined(std::move(talk)));
   for (const SimSpan& span : rank.spans) {
-    const Action& action = timeline->actions[span.action];
+    const Action& action = timeline.actions[span.action];
     if (action.stream == Stream::compute) stretches.compute(work_of(action.kind), action.micro_batch, span);
   }
   return stretches.finish(step.step_s);

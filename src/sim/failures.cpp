@@ -77,12 +77,12 @@ RunTime time_of_run(const RunShape& run) {
               static_cast<double>(run.steps_per_save > 0 ? saves - 1 : 0) * run.blocked_s + run.committed_s};
 }
 
-RunTime time_of_run(const RunShape& run, std::span<const Failure> failures) {
+RunTime time_of_run(const RunShape& run, std::span<const RunFailure> failures) {
   RunTime time = time_of_run(run);
-  std::vector<Failure> in_order(failures.begin(), failures.end());
-  std::ranges::stable_sort(in_order, {}, &Failure::step);
+  std::vector<RunFailure> in_order(failures.begin(), failures.end());
+  std::ranges::stable_sort(in_order, {}, &RunFailure::step);
   int64_t from = 0;
-  for (const Failure& failure : in_order) {
+  for (const RunFailure& failure : in_order) {
     CHECK(failure.step >= 1 && failure.step <= run.steps, "step {} of {}", failure.step, run.steps);
     from = resumes_from(run, failure.step, from);
     time.lost_s += static_cast<double>(failure.step - from) * run.step_s;
@@ -93,14 +93,17 @@ RunTime time_of_run(const RunShape& run, std::span<const Failure> failures) {
   return time;
 }
 
-double expected_run_s(const RunShape& run, const FailureRate& rate) {
-  const RunTime time = time_of_run(run);
+double expected_slowdown(const SaveCycle& cycle, const FailureRate& rate) {
   const double m = rate.mtbf_s;
+  return m * std::exp(rate.restart_s / m) * std::expm1((cycle.work_s + cycle.save_s) / m) / cycle.work_s;
+}
+
+double expected_run_s(const RunShape& run, const FailureRate& rate) {
   const auto steps =
       static_cast<double>(run.steps_per_save > 0 ? std::min(run.steps_per_save, run.steps) : run.steps);
-  const double tau = steps * run.step_s;
-  const double delta = run.steps_per_save > 0 ? run.blocked_s : run.committed_s;
-  return m * std::exp(rate.restart_s / m) * std::expm1((tau + delta) / m) * time.steps_s / tau;
+  const SaveCycle cycle{.work_s = steps * run.step_s,
+                        .save_s = run.steps_per_save > 0 ? run.blocked_s : run.committed_s};
+  return expected_slowdown(cycle, rate) * time_of_run(run).steps_s;
 }
 
 }  // namespace trireme

@@ -11,7 +11,7 @@
 
 namespace trireme {
 
-struct Failure {
+struct RunFailure {
   int64_t step = 0;             // that is running then, counted from 1; all of it is lost
   double restart_s = 0;         // until the ranks run again
   std::optional<int32_t> rank;  // whose it is, where that is said
@@ -43,16 +43,23 @@ struct RunTime {
 RunTime time_of_run(const RunShape& run);
 // With these failures, in any order; each comes when its step runs for the first time, or again right after
 // the one before.
-RunTime time_of_run(const RunShape& run, std::span<const Failure> failures);
+RunTime time_of_run(const RunShape& run, std::span<const RunFailure> failures);
 
 // Failures that come at random, one of all ranks per mtbf_s on average.
 struct FailureRate {
   double mtbf_s = 0;
   double restart_s = 0;
 };
-// The mean, with M = mtbf_s, R = restart_s, and per save interval tau of work and delta of waiting:
-// T = M e^(R/M) (e^((tau + delta)/M) - 1) steps_s / tau, Daly 2006, "A higher order estimate of the optimum
-// checkpoint interval for restart dumps". Infinite where hardly an interval comes to its end.
+// Of a run that saves for save_s after each work_s.
+struct SaveCycle {
+  double work_s = 0;  // tau
+  double save_s = 0;  // delta
+};
+// Expected wall clock over work, with M = mtbf_s and R = restart_s: M e^(R/M) (e^((tau + delta)/M) - 1) /
+// tau, Daly 2006, "A higher order estimate of the optimum checkpoint interval for restart dumps". Infinite
+// where hardly a cycle comes to its end.
+double expected_slowdown(const SaveCycle& cycle, const FailureRate& rate);
+// The mean: as many times what the steps take.
 double expected_run_s(const RunShape& run, const FailureRate& rate);
 
 }  // namespace trireme

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/error.h"
 #include "sim/activations.h"
 #include "sim/draw.h"
 
@@ -32,10 +31,8 @@ std::string rank_table(const SimulationInput& input, const StepSimulation& step)
   for (const TimePart part : shown) text += fmt::format(" {:>10}", name_of(part));
   text += fmt::format(" {:>10} {:>14}\n", "in flight", "activations");
   for (const SimRank& rank : step.ranks) {
-    const Program& program = input.programs[rank.program];
-    const Timeline* timeline = find_timeline(program, input.timeline);
-    CHECK(timeline != nullptr, "no timeline {}", input.timeline);
-    const ActivationPeak peak = activation_peak(program, *timeline);
+    const ActivationPeak peak =
+        activation_peak(input.programs[rank.program], timeline_of(input, rank.program));
     text += fmt::format("{:>6} {:>8}", rank.rank, rank.stands_for);
     for (const TimePart part : shown) text += fmt::format(" {:>8.1f} %", 100 * rank.part(part) / step.step_s);
     text += fmt::format(" {:>10} {:>11.2f} GB\n", peak.micro_batches, static_cast<double>(peak.bytes) / 1e9);

@@ -5,21 +5,11 @@
 
 #include <map>
 
-#include "base/error.h"
 #include "compile/comm_report.h"
 #include "compile/timeline_rows.h"
 #include "sim/axis_calls.h"
 
 namespace trireme {
-namespace {
-
-const Timeline& timeline_of(const SimulationInput& input, const SimRank& rank) {
-  const Timeline* timeline = find_timeline(input.programs[rank.program], input.timeline);
-  CHECK(timeline != nullptr, "no timeline {}", input.timeline);
-  return *timeline;
-}
-
-}  // namespace
 
 std::string process_name(const SimRank& rank) {
   std::string name = fmt::format("rank {}", rank.rank);
@@ -31,7 +21,7 @@ std::string process_name(const SimRank& rank) {
 std::vector<TraceSpan> trace_spans(const SimulationInput& input, const StepSimulation& step,
                                    const SimRank& rank) {
   const Program& program = input.programs[rank.program];
-  const Timeline& timeline = timeline_of(input, rank);
+  const Timeline& timeline = timeline_of(input, rank.program);
   AxisCalls axes(program, input.cluster);
   std::vector<TraceSpan> spans;
   spans.reserve(rank.spans.size() + 1);
@@ -69,7 +59,7 @@ void write_trace(const std::string& path, const SimulationInput& input, const St
     const Program& program = input.programs[rank.program];
     AxisCalls axes(program, input.cluster);
     std::map<int64_t, std::string> rows = {{step_row().number, step_row().name}};
-    for (const Action& action : timeline_of(input, rank).actions) {
+    for (const Action& action : timeline_of(input, rank.program).actions) {
       const TimelineRow row = row_of(program, action);
       rows.try_emplace(row.number, row.name);
       for (const PredictedCall& call : axes.of(action))

@@ -1,3 +1,4 @@
+// Numbers of the planner's reports.
 #include "plan/quantities.h"
 
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@ TEST(Quantities, ReadAsPeopleWriteThem) {
   EXPECT_EQ(seconds_text(0.31), "310 ms");
   EXPECT_EQ(seconds_text(48e-6), "48 us");
   EXPECT_EQ(seconds_text(0), "0");
+  EXPECT_EQ(seconds_text(1.2394, 4), "1.239 s");
   EXPECT_EQ(change_percent(0.9), "-10.0 %");
 }
 

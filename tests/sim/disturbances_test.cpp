@@ -45,7 +45,7 @@ TEST(Disturbances, LinksByTheirBandwidth) {
 }
 
 TEST(Disturbances, AFailure) {
-  const Failure failure = parse_failure("step=120:rank=7:restart=300s", 1000, 16);
+  const RunFailure failure = parse_failure("step=120:rank=7:restart=300s", 1000, 16);
   EXPECT_EQ(failure.step, 120);
   EXPECT_EQ(failure.restart_s, 300);
   EXPECT_EQ(failure.rank, 7);

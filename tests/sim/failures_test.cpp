@@ -61,7 +61,7 @@ TEST(Failures, NoneCostsTheStepsAndTheSaves) {
 }
 
 TEST(Failures, WhatCameAfterTheLastCheckpointIsDoneAgain) {
-  const Failure failure{.step = 55, .restart_s = 300};
+  const RunFailure failure{.step = 55, .restart_s = 300};
   const RunTime time = time_of_run(kRun, std::span(&failure, 1));
   EXPECT_EQ(time.lost_s, 15 * 10);  // steps 41 to 55
   EXPECT_EQ(time.restarts_s, 300);
@@ -72,21 +72,21 @@ TEST(Failures, WhatCameAfterTheLastCheckpointIsDoneAgain) {
 TEST(Failures, ASaveThatIsNotCompleteIsOfNoUse) {
   RunShape run = kRun;
   run.committed_s = 25;
-  const Failure soon{.step = 42, .restart_s = 0};  // 21 s after the save of step 40 began
+  const RunFailure soon{.step = 42, .restart_s = 0};  // 21 s after the save of step 40 began
   EXPECT_EQ(time_of_run(run, std::span(&soon, 1)).lost_s, 22 * 10 + 1);
-  const Failure later{.step = 43, .restart_s = 0};
+  const RunFailure later{.step = 43, .restart_s = 0};
   EXPECT_EQ(time_of_run(run, std::span(&later, 1)).lost_s, 3 * 10);
 }
 
 TEST(Failures, BeforeTheFirstSaveAllIsLost) {
-  const Failure early{.step = 20, .restart_s = 0};  // its save comes behind it
+  const RunFailure early{.step = 20, .restart_s = 0};  // its save comes behind it
   EXPECT_EQ(time_of_run(kRun, std::span(&early, 1)).lost_s, 200);
-  const Failure last{.step = 100, .restart_s = 0};
+  const RunFailure last{.step = 100, .restart_s = 0};
   EXPECT_EQ(time_of_run({.steps = 100, .step_s = 10}, std::span(&last, 1)).lost_s, 1000);
 }
 
 TEST(Failures, SeveralInAnyOrder) {
-  const Failure failures[] = {
+  const RunFailure failures[] = {
       {.step = 55, .restart_s = 30}, {.step = 15, .restart_s = 60}, {.step = 55, .restart_s = 1}};
   const RunTime time = time_of_run(kRun, failures);
   EXPECT_EQ(time.lost_s, 150 + 150 + 150);
