@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace trireme::cli {
 namespace {
@@ -28,7 +29,10 @@ std::string result_text(const Worked& result, size_t label_columns) {
 
 }  // namespace
 
-void add_json(CLI::App& command, bool& json) { command.add_flag("--json", json, "for machines"); }
+void add_json(CLI::App& command, AnswerForm& form) {
+  command.add_flag_callback(
+      "--json", [&form] { form = AnswerForm::json; }, "for machines");
+}
 
 std::string answer_text(const Answer& answer) {
   std::string text;

@@ -2,9 +2,9 @@
 #include "cli/cluster_choice.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "cli/limits.h"
+#include "plan/plan.h"
 
 namespace trireme::cli {
 
@@ -18,9 +18,7 @@ void add_cluster(CLI::App& command, ClusterChoice& choice) {
 }
 
 Cluster choose_cluster(const ClusterChoice& choice, const Hardware& hardware, int64_t ranks) {
-  const int64_t per_node = std::max<int64_t>(1, hardware.devices_per_node);
-  const int64_t needed = hardware.kind == DeviceClass::gpu ? (ranks + per_node - 1) / per_node : 1;
-  return cluster_of(hardware, ranks, choice.nodes.value_or(needed));
+  return cluster_of(hardware, ranks, choice.nodes.value_or(least_nodes(hardware, ranks)));
 }
 
 }  // namespace trireme::cli

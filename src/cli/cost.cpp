@@ -18,7 +18,7 @@ namespace {
 struct Options {
   std::string prices, device, gpus, hours, save = "60s", restart = "10min";
   std::optional<std::string> provider, currency, preemptions, interval, today;
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 CostInput read_input(const Options& options) {
@@ -43,8 +43,7 @@ CostInput read_input(const Options& options) {
 int run(const Options& options) {
   const CostInput input = read_input(options);
   const std::vector<Price> prices = load_prices(options.prices);
-  print_answer(run_cost(choose_prices(prices, input), input),
-               options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(run_cost(choose_prices(prices, input), input), options.form);
   return 0;
 }
 
@@ -70,7 +69,7 @@ void add_cost(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--interval", options->interval, "between saves [Daly's for the rate]");
   command->add_option("--today", options->today, "the day that prices' ages are counted to [today]");
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer(
       "Example: trireme cost --prices docs/prices-example.toml --device h100-sxm --gpus 64 --hours 461 "
       "--preemptions 0.02");

@@ -14,6 +14,7 @@
 #include "hardware/catalog.h"
 #include "plan/fit_report.h"
 #include "plan/human_number.h"
+#include "plan/plan.h"
 #include "sim/simulate.h"
 
 namespace trireme::cli {
@@ -25,7 +26,8 @@ struct Options {
   std::optional<int64_t> ranks;
   std::optional<std::string> params, gpus, tp, seq, micro, width, layers, heads, optimizer, compute, device,
       memory;
-  bool sequence = false, json = false;
+  bool sequence = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 constexpr int64_t kMostDim = int64_t{1} << 32;
@@ -47,8 +49,7 @@ std::optional<DeviceMemory> read_memory(const Options& options, const std::optio
 
 // The fewest nodes that hold the ranks evenly.
 int64_t nodes_for(const Hardware& hardware, int64_t ranks) {
-  if (hardware.kind == DeviceClass::cpu) return 1;
-  int64_t nodes = (ranks + hardware.devices_per_node - 1) / hardware.devices_per_node;
+  int64_t nodes = least_nodes(hardware, ranks);
   while (ranks % nodes != 0) ++nodes;
   return nodes;
 }
@@ -72,8 +73,7 @@ ActivationShape read_shape(const Options& options, int64_t tp) {
 
 Answer by_numbers(const Options& options) {
   if (!options.params) fail_user("say which model: a CONFIG, or --params 7B");
-  if (!options.overrides.empty())
-    fail_user("--set {}: there is no CONFIG that it could change", options.overrides[0]);
+  refuse_overrides(options.overrides);
   if (options.ranks)
     fail_user("--ranks {}: there is no CONFIG that it could spread; give --gpus", *options.ranks);
   FitNumbers input{.parameters = read_number("--params", *options.params),
@@ -131,8 +131,7 @@ Answer of_config(const Options& options) {
 
 int run(const Options& options) {
   if (options.device && options.memory) fail_user("--device and --memory both say the memory; give one");
-  print_answer(options.config.empty() ? by_numbers(options) : of_config(options),
-               options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(options.config.empty() ? by_numbers(options) : of_config(options), options.form);
   return 0;
 }
 
@@ -164,7 +163,7 @@ void add_fit(CLI::App& app, Action& action) {
   command->add_option("--memory", options->memory, "or so much a device, as 80GB");
   add_overrides(*command, options->overrides);
   add_ranks(*command, options->ranks);
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer(
       "Example: trireme fit --params 7B --gpus 8 --seq 4096 --width 4096 --layers 32 --heads 32 --device "
       "h100-sxm\n"

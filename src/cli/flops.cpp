@@ -19,7 +19,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::optional<std::string> tokens;
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 AnswerSection parameter_section(const RunSpec& spec) {
@@ -74,7 +74,7 @@ int run(const Options& options) {
       "Attention counts the whole square, as MFU is stated; recomputation is not counted.");
   if (model.flops.attention == 0)
     answer.notes.push_back("Attention's FLOPs are not in it: give --layers, --width and --seq.");
-  print_answer(answer, options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(answer, options.form);
   return 0;
 }
 
@@ -85,7 +85,7 @@ void add_flops(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   add_model_options(*command, options->model);
   command->add_option("--tokens", options->tokens, "of the whole run, as 1T");
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer(
       "Example: trireme flops configs/gpt2-124m.toml\n"
       "         trireme flops --params 7B --layers 32 --width 4096 --seq 4096 --tokens 1T");

@@ -18,7 +18,7 @@ struct Options {
   ModelOptions model;
   PeakOptions peak;
   std::optional<std::string> tokens, gpus, mfu, hours;
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 int run(const Options& options) {
@@ -33,7 +33,7 @@ int run(const Options& options) {
   if (model.spec && !input.tokens && !asks_tokens)
     input.tokens =
         static_cast<double>(model.spec->run.steps) * static_cast<double>(tokens_per_step(*model.spec));
-  print_answer(run_hours(input), options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(run_hours(input), options.form);
   return 0;
 }
 
@@ -50,7 +50,7 @@ void add_hours(CLI::App& app, Action& action) {
   command->add_option("--mfu", options->mfu, "as 40% or 0.4");
   command->add_option("--hours", options->hours, "wall clock");
   add_peak_options(*command, options->peak);
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer(
       "Give all of --tokens, --gpus, --mfu and --hours but the one that is asked for.\n"
       "Example: trireme hours --params 7B --tokens 1T --gpus 64 --device h100-sxm --mfu 40%");

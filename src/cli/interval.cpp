@@ -13,12 +13,10 @@
 namespace trireme::cli {
 namespace {
 
-constexpr double kHour_s = 3600;
-
 struct Options {
   std::optional<std::string> mtbf, preemptions, interval;
   std::string devices = "1", save, restart = "0s";
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 double unit_mtbf_s(const Options& options) {
@@ -36,7 +34,7 @@ int run(const Options& options) {
       .save_s = read_duration("--save", options.save),
       .restart_s = read_duration("--restart", options.restart, Zero::allowed),
       .own_interval_s = options.interval ? read_duration("--interval", *options.interval) : 0};
-  print_answer(save_interval(input), options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(save_interval(input), options.form);
   return 0;
 }
 
@@ -57,7 +55,7 @@ void add_interval(CLI::App& app, Action& action) {
   command->add_option("--restart", options->restart, "from a failure until the run goes on, as 10min")
       ->capture_default_str();
   command->add_option("--interval", options->interval, "one of your own, to compare");
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer("Example: trireme interval --mtbf 50000h --devices 1024 --save 30s --restart 10min");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

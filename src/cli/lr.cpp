@@ -20,7 +20,7 @@ struct Options {
   std::string config, to;
   std::vector<std::string> overrides;
   std::optional<std::string> from, lr, optimizer, beta1, beta2, eps;
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 double read_beta(const char* key, const std::string& text) {
@@ -40,10 +40,10 @@ int run(const Options& options) {
     const RunSpec spec = load_config(options.config, options.overrides);
     settings = settings_of(spec.optimizer);
     from = static_cast<double>(spec.batch.sequences);
-  } else if (!options.overrides.empty()) {
-    fail_user("--set {}: there is no CONFIG that it could change", options.overrides[0]);
-  } else if (!options.lr || !options.from) {
-    fail_user("say what the run has now: a CONFIG, or --lr 3e-4 and --from 512");
+  } else {
+    refuse_overrides(options.overrides);
+    if (!options.lr || !options.from)
+      fail_user("say what the run has now: a CONFIG, or --lr 3e-4 and --from 512");
   }
   if (options.from) from = read_number("--from", *options.from);
   if (options.optimizer)
@@ -52,8 +52,7 @@ int run(const Options& options) {
   if (options.beta1) settings.beta1 = read_beta("--beta1", *options.beta1);
   if (options.beta2) settings.beta2 = read_beta("--beta2", *options.beta2);
   if (options.eps) settings.eps = read_number("--eps", *options.eps);
-  print_answer(scale_batch(settings, from, read_number("--to", options.to)),
-               options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(scale_batch(settings, from, read_number("--to", options.to)), options.form);
   return 0;
 }
 
@@ -77,7 +76,7 @@ void add_lr(CLI::App& app, Action& action) {
   command->add_option("--beta2", options->beta2, "now [0.95]");
   command->add_option("--eps", options->eps, "now [1e-8]");
   add_overrides(*command, options->overrides);
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer("Example: trireme lr --lr 3e-4 --from 512 --to 2048");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -20,7 +20,7 @@ struct Options {
   PeakOptions peak;
   std::optional<std::string> gpus, recompute;
   std::string tokens_per_s;
-  bool json = false;
+  AnswerForm form = AnswerForm::text;
 };
 
 Recomputed read_recomputed(const Options& options, const GivenModel& model) {
@@ -39,7 +39,7 @@ int run(const Options& options) {
                     .peak = read_peak(options.peak),
                     .flops = model.flops,
                     .recomputed = read_recomputed(options, model)};
-  print_answer(utilization(speed), options.json ? AnswerForm::json : AnswerForm::text);
+  print_answer(utilization(speed), options.form);
   return 0;
 }
 
@@ -56,7 +56,7 @@ void add_mfu(CLI::App& app, Action& action) {
       ->add_option("--recompute", options->recompute,
                    "what backward computes again, for HFU: none, attention, full [the CONFIG's, or none]")
       ->check(CLI::IsMember({"none", "attention", "full"}));
-  add_json(*command, options->json);
+  add_json(*command, options->form);
   command->footer(
       "Example: trireme mfu --params 8B --layers 32 --width 4096 --seq 8192 --tokens-per-s 46096 "
       "--gpus 8 --device h100-sxm");

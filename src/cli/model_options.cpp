@@ -46,16 +46,13 @@ GivenModel read_model(const ModelOptions& options) {
       fail_user("{} and numbers (--params, --active, --layers, --width, --seq) both say the model; give one",
                 options.config);
     model.spec = load_config(options.config, options.overrides);
-    model.parameters = static_cast<double>(parameter_count(whole_model(*model.spec)));
     model.flops = token_flops(*model.spec);
     return model;
   }
-  if (!options.overrides.empty())
-    fail_user("--set {}: there is no CONFIG that it could change", options.overrides[0]);
+  refuse_overrides(options.overrides);
   if (!options.params && !options.active) fail_user("say which model: a CONFIG, or --params 7B");
   const ModelSizes sizes = read_sizes(options);
-  model.parameters = options.params ? read_number("--params", *options.params) : sizes.parameters;
-  if (sizes.parameters > model.parameters)
+  if (options.params && sizes.parameters > read_number("--params", *options.params))
     fail_user("--active {}: more than all parameters, --params {}", *options.active, *options.params);
   model.flops = token_flops(sizes);
   if (options.active) {

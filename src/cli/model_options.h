@@ -22,7 +22,6 @@ void add_model_options(CLI::App& command, ModelOptions& options);
 // What the options say. UserError when they say too little or two things.
 struct GivenModel {
   std::optional<RunSpec> spec;  // of a CONFIG
-  double parameters = 0;        // all of them
   TokenFlops flops;
 };
 GivenModel read_model(const ModelOptions& options);
