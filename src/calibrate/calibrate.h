@@ -15,7 +15,7 @@ struct CalibrateOptions {
   int threads = 1;   // cores to measure
   Extent extent = Extent::full;
   double per_op_s = 0.004;  // what is spent on a size of an op in a pass, roughly
-  int passes = 4;           // over everything; of each size the fastest counts
+  int passes = 3;           // over everything; of each size the fastest counts
   // What is being measured, and how far it is.
   std::function<void(const std::string& what, double part)> progress;
 };

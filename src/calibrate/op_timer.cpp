@@ -27,21 +27,28 @@ void fill_pattern(std::byte* to, int64_t bytes) {
     std::memcpy(to + at, pattern.data(), static_cast<size_t>(std::min(block, bytes - at)));
 }
 
-// Ids lie in [0, limit): of experts, or of tokens.
+// Ids lie in [0, limit): of experts, of tokens, or of a table's positions; 0 where nothing depends on them.
 int64_t id_limit(const OpSig& sig, std::string_view operand) {
-  if (operand != "ids" && operand != "tokens" && operand != "targets") return 0;
-  for (const char* name : {"experts", "vocab"})
-    if (const AttrValue* value = sig.attrs.find(name)) return std::get<int64_t>(*value);
-  return sig.kind == "embedding" ? sig.inputs[1].shape[0] : 0;
+  const auto attribute = [&](std::string_view name) {
+    const AttrValue* value = sig.attrs.find(name);
+    return value != nullptr ? std::get<int64_t>(*value) : 0;
+  };
+  const bool table = sig.kind == "embedding" || sig.kind == "positions";
+  if (table) return sig.inputs[1].shape[0];
+  if (operand == "ids") return attribute("experts");
+  if (operand == "tokens" || operand == "targets") return attribute("vocab");
+  if (operand == "positions")
+    return sig.kind == "positions_grad" ? attribute("context") : count(sig.inputs[0].shape);
+  return 0;
 }
 
 void fill_ints(const OpSig& sig, const TensorType& type, std::string_view name, int32_t* to) {
   const RandomStream random(2, "calibrate");
-  const int64_t limit = id_limit(sig, name), row = type.shape.back();
+  const int64_t limit = id_limit(sig, name);
   for (int64_t i = 0; i < count(type.shape); ++i) {
-    to[i] = name == "positions" ? static_cast<int32_t>(i % row) : 0;
-    if (limit > 0)
-      to[i] = static_cast<int32_t>(random.bits(static_cast<uint64_t>(i)) % static_cast<uint64_t>(limit));
+    const uint64_t drawn = random.bits(static_cast<uint64_t>(i)) >> 1;
+    const int64_t id = name == "positions" ? i : static_cast<int64_t>(drawn);
+    to[i] = limit > 0 ? static_cast<int32_t>(id % limit) : 0;
   }
 }
 
@@ -126,8 +133,8 @@ void OpTimer::prepare(const OpSig& sig) {
   fixed_.next = 0;
   input_places_ = place(sig_.inputs, def.inputs);
   output_places_ = place(sig_.outputs, def.outputs);
-  input_pointers_.resize(input_places_.size());
-  output_pointers_.resize(output_places_.size());
+  input_pointers_.assign(def.inputs.size(), nullptr);  // trailing operands that are absent included
+  output_pointers_.assign(def.outputs.size(), nullptr);
   kernel_ = device_->prepare(sig_);
 }
 

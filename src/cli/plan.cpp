@@ -70,8 +70,9 @@ int run_plan(const Options& options, const Hardware& hardware) {
   if (!plan.fits())
     fixes = nearest_fits(plan, {.more_devices = !options.cluster.nodes, .threads = threads()});
   const std::optional<Answer> cost = cost_of(options, plan);
-  put(options.json ? plan_json(plan, fixes, cost)
-                   : plan_text(plan) + (cost ? "\n" + answer_text(*cost) : "") + fixes_text(plan, fixes));
+  put(options.json
+          ? plan_json(plan, fixes, cost)
+          : plan_text(plan) + (cost ? "\n" + answer_text(*cost) + "\n" : "") + fixes_text(plan, fixes));
   return plan.fits() ? kDone : kUserMistake;
 }
 

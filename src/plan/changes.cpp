@@ -153,6 +153,10 @@ std::vector<Layout> neighbours(const Layout& layout) {
   };
   add_longer(found, with_tp(layout, 2 * p.tp), 2, 0);
   if (p.tp % 2 == 0) shorter(with_tp(layout, p.tp / 2));
+  if (p.tp > 1 && p.tp_chunks == 1) {
+    found.push_back(layout);
+    found.back().parallel.sequence = !p.sequence;
+  }
   add_longer(found, with_pp(layout, 2 * p.pp), 2, 0);
   if (p.pp % 2 == 0) shorter(with_pp(layout, p.pp / 2));
   if (p.pp > 1 && p.schedule != PipelineSchedule::one_forward_one_backward) {

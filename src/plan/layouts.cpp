@@ -64,16 +64,13 @@ class Enumeration {
       Layout layout = start_;
       layout.parallel.tp = tp;
       layout.parallel.etp = base_.parallel.tp > 1 && base_.parallel.etp == 1 ? 1 : tp;
-      for (const bool sequence : {true, false})
-        if (sequence || tp > 1) with_context(layout, sequence);
+      with_context(layout);
     }
     return std::move(found_);
   }
 
  private:
-  void with_context(Layout layout, bool sequence) {
-    layout.parallel.sequence = sequence;
-    if (!sequence) layout.parallel.tp_chunks = 1;
+  void with_context(Layout layout) {
     const int64_t rest = space_.ranks / layout.parallel.tp;
     for (const int64_t cp : powers_of_two(kMostContext, rest)) {
       if (cp > 1 && base_.data.seq_len < 2 * cp * kLeastChunk) break;
@@ -103,7 +100,7 @@ class Enumeration {
       layout.parallel.zero = zero;
       std::vector<int64_t> shards = {zero == 0 ? 1 : dp};
       if (zero > 0 && dp * layout.parallel.cp == 1) continue;
-      if (zero > 0 && inside > 1 && inside < dp && dp % inside == 0) shards.push_back(inside);
+      if (zero == 3 && inside > 1 && inside < dp && dp % inside == 0) shards.push_back(inside);
       for (const int64_t shard : shards) {
         layout.parallel.dp_shard = shard;
         layout.parallel.dp_replicate = dp / shard;

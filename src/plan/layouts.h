@@ -15,7 +15,8 @@ struct SearchSpace {
 };
 
 // In an order that is always the same, recomputation from none to full after each other. Keys that are not
-// searched (cp_mode, prefetch, reshard_after_forward, etp, tp_chunks) keep the config's values.
+// enumerated (sequence, cp_mode, prefetch, reshard_after_forward, etp, tp_chunks) keep the config's values;
+// plan/changes.h turns sequence over.
 std::vector<Layout> layouts(const RunSpec& base, const SearchSpace& space);
 
 }  // namespace trireme

@@ -119,7 +119,7 @@ std::string time_text(const Plan& plan) {
                       part == TimePart::pp || part == TimePart::dp;
     if (s == 0 && (axis || part == TimePart::bubble)) continue;
     text += fmt::format("  {:<14} {:>12} {:>8}   {}\n", name_of(part), seconds_text(s),
-                        as_percent(s / plan.step_s()), time_meaning(part));
+                        fmt::format("{:.1f} %", 100 * s / plan.step_s()), time_meaning(part));
   }
   return text;
 }

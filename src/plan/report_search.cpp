@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/changes.h"
 #include "plan/quantities.h"
 #include "plan/reasons.h"
 #include "plan/report.h"
@@ -13,13 +14,23 @@ namespace {
 
 constexpr size_t kShown = 10;
 
+// One that was shown differs in zero alone and is as fast.
+bool is_cut_further(const std::vector<const Outcome*>& shown, const Outcome& outcome) {
+  return std::any_of(shown.begin(), shown.end(), [&](const Outcome* other) {
+    const std::string change = change_text(other->layout, outcome.layout);
+    return change.starts_with("parallel.zero ") && change.find(',') == std::string::npos;
+  });
+}
+
 std::string best_text(const SearchResult& result) {
   std::string text = fmt::format("\n  {:>2} {:>12} {:>7} {:>10}  {:<7} {}\n", "", "tokens/s", "MFU", "memory",
                                  "exposed", "layout");
-  for (size_t i = 0; i < std::min(kShown, result.tried.size()); ++i) {
-    const Outcome& outcome = result.tried[i];
-    if (!outcome.fits()) break;
-    text += fmt::format("  {:>2} {:>12} {:>7} {:>10}  {:>7} {}\n", i + 1,
+  std::vector<const Outcome*> shown;
+  for (const Outcome& outcome : result.tried) {
+    if (!outcome.fits() || shown.size() == kShown) break;
+    if (is_cut_further(shown, outcome)) continue;
+    shown.push_back(&outcome);
+    text += fmt::format("  {:>2} {:>12} {:>7} {:>10}  {:>7} {}\n", shown.size(),
                         grouped(static_cast<int64_t>(outcome.tokens_per_s)), as_percent(outcome.mfu),
                         bytes_text(outcome.fullest.total_bytes()),
                         as_percent(1 - outcome.part_share(TimePart::compute)), text_of(outcome.layout));

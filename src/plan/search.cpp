@@ -2,23 +2,27 @@
 #include "plan/search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "plan/changes.h"
 #include "plan/estimate.h"
+#include "plan/in_parallel.h"
 
 namespace trireme {
 namespace {
 
-constexpr double kTie = 0.01;       // of the step: a difference that no one would notice
-constexpr double kDoubt = 1.08;     // by which the guess of memory may be too high,
-constexpr double kSurely = 0.9;     // and what of the room is enough in any case
-constexpr double kSpare = 0.8;      // of the room, for when guesses were too low
-constexpr double kHopeless = 1.15;  // of the best step: a guess beyond that is not tried
-constexpr size_t kAlike = 3;        // tried layouts that differ in schedule, zero and recompute alone
+constexpr double kTie = 0.01;      // of the step: a difference that no one would notice
+constexpr double kDoubt = 1.08;    // by which the guess of memory may be too high,
+constexpr double kSurely = 0.9;    // and what of the room is enough in any case
+constexpr double kSpare = 0.8;     // of the room, for when guesses were too low
+constexpr double kHopeless = 1.1;  // of the best step: a guess beyond that is not tried
+constexpr size_t kAlike = 3;       // tried layouts that differ in schedule, zero and recompute alone
+constexpr int64_t kProgramMicroBatches = 16;
 constexpr size_t kOfEachRung = 2;
 constexpr size_t kSmallest = 16;  // that are tried when nothing else fits
 constexpr int kRounds = 3;        // of steps from the best to a better one beside it
@@ -27,6 +31,11 @@ struct Guessed {
   Layout layout;
   Estimate guess;
   Rung rung;
+};
+
+struct Guesses {
+  std::vector<Guessed> list;
+  size_t refused = 0, too_large = 0;
 };
 
 class Search {
@@ -67,24 +76,46 @@ class Search {
                                                     .devices_per_node = hardware_.devices_per_node,
                                                     .across_nodes = across_nodes});
     estimator_.price(all, options_.threads);
+    // In parts that end where a layout without recomputation begins, each with caches of its own.
+    const size_t parts = static_cast<size_t>(options_.threads);
+    std::vector<size_t> ends(parts + 1, all.size());
+    for (size_t i = 0; i < parts; ++i) {
+      ends[i] = all.size() * i / parts;
+      while (ends[i] < all.size() && all[ends[i]].parallel.recompute != RecomputeKind::none) ++ends[i];
+    }
+    std::vector<Guesses> found(parts);
+    in_parallel(parts, options_.threads, [&](size_t i) {
+      found[i] = guess_all(std::span(all).subspan(ends[i], ends[i + 1] - ends[i]));
+    });
     guessed_.clear();
     result_.guessed = all.size();
     result_.refused = result_.too_large = 0;
-    bool less_fits = false;  // the same layout with less recomputation
-    for (const Layout& layout : all) {
-      if (layout.parallel.recompute == RecomputeKind::none) less_fits = false;
-      if (less_fits) continue;
-      const std::optional<Estimate> guess = estimator_.of(layout);
-      if (!guess) {
-        ++result_.refused;
-        continue;
-      }
-      if (!may_fit(*guess, kDoubt)) ++result_.too_large;
-      less_fits = may_fit(*guess, kSurely);
-      guessed_.push_back({layout, *guess, rung_of(layout, hardware_.devices_per_node)});
+    for (Guesses& part : found) {
+      result_.refused += part.refused;
+      result_.too_large += part.too_large;
+      std::move(part.list.begin(), part.list.end(), std::back_inserter(guessed_));
     }
     std::stable_sort(guessed_.begin(), guessed_.end(),
                      [](const Guessed& a, const Guessed& b) { return a.guess.step_s < b.guess.step_s; });
+  }
+
+  Guesses guess_all(std::span<const Layout> layouts) const {
+    Estimator estimator = estimator_;
+    Guesses guesses;
+    bool less_fits = false;  // the same layout with less recomputation
+    for (const Layout& layout : layouts) {
+      if (layout.parallel.recompute == RecomputeKind::none) less_fits = false;
+      if (less_fits) continue;
+      const std::optional<Estimate> guess = estimator.of(layout);
+      if (!guess) {
+        ++guesses.refused;
+        continue;
+      }
+      if (!may_fit(*guess, kDoubt)) ++guesses.too_large;
+      less_fits = may_fit(*guess, kSurely);
+      guesses.list.push_back({layout, *guess, rung_of(layout, hardware_.devices_per_node)});
+    }
+    return guesses;
   }
 
   // Within `times` the room.
@@ -92,9 +123,11 @@ class Search {
     return static_cast<double>(guess.arena_bytes) <= times * static_cast<double>(cluster_.share.memory_bytes);
   }
 
-  // What compiling and simulating takes, in blocks that are run.
+  // What compiling and simulating takes, in blocks of micro-batches; each rank of a pipeline counts for
+  // some more, for what a program has once.
   int64_t work_of(const Layout& layout) const {
-    return base_.batch.sequences / layout.micro / data_parallel_of(layout) * (base_.model.layers + 2);
+    const int64_t micro_batches = base_.batch.sequences / layout.micro / data_parallel_of(layout);
+    return (micro_batches + kProgramMicroBatches * layout.parallel.pp) * (base_.model.layers + 2);
   }
 
   // From the fastest guess on, not too many alike, until no guess is near the best or there was enough

@@ -14,7 +14,7 @@ struct SearchOptions {
   int64_t ranks = 1;
   int64_t nodes = 1;
   int threads = 1;
-  int64_t most_work = 150'000;  // blocks run in the layouts that are compiled and simulated, about
+  int64_t most_work = 250'000;  // blocks x micro-batches of what is compiled and simulated, about
 };
 
 struct SearchResult {

@@ -77,9 +77,8 @@ TEST(Layouts, UseAllRanksOnceAndDivideTheBatch) {
     EXPECT_TRUE(seen.insert(text_of(layout)).second) << text_of(layout);
   }
   for (const char* expected :
-       {"8 replicated, micro 1", "zero 3 over 8, micro 4", "2 replicated, zero 2 over 4, micro 1",
-        "zero 1 over 2, tp 4, micro 16, recompute full",
-        "2 replicated, tp 2 without sequence, pp 2 zbv x 2, micro 1",
+       {"8 replicated, micro 1", "zero 3 over 8, micro 4", "2 replicated, zero 3 over 4, micro 1",
+        "zero 1 over 2, tp 4, micro 16, recompute full", "2 replicated, tp 2, pp 2 zbv x 2, micro 1",
         "zero 1 over 2, cp 4 ring, micro 1, recompute selective", "pp 8 1f1b, micro 2"})
     EXPECT_TRUE(seen.contains(expected)) << expected;
 }
