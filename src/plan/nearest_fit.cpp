@@ -1,4 +1,5 @@
-// All single steps are tried; where none fits, all steps from the best of them.
+// All single steps are tried, and where none fits that is near the speed of before, all steps from the best of
+// those that do not fit.
 #include "plan/nearest_fit.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostTimesMore = 8;  // ranks
 constexpr size_t kStarts = 4;          // of a second step
+constexpr double kNear = 0.9;          // of the speed of before
 
 }  // namespace
 
@@ -39,12 +41,19 @@ std::vector<Fix> nearest_fits(const Plan& plan, const FixOptions& options) {
     return close;
   };
   const std::vector<Outcome> close = attempt(smaller_layouts(start, most_ranks));
+  const bool near = std::ranges::any_of(fixes, [](const Fix& fix) { return fix.speed >= kNear; });
   std::vector<Layout> second;
-  for (size_t i = 0; fixes.empty() && i < std::min(kStarts, close.size()); ++i)
+  for (size_t i = 0; !near && i < std::min(kStarts, close.size()); ++i)
     for (Layout& layout : smaller_layouts(close[i].layout, most_ranks)) second.push_back(std::move(layout));
   attempt(second);
-  std::stable_sort(fixes.begin(), fixes.end(), [](const Fix& a, const Fix& b) { return a.speed > b.speed; });
-  const auto same = [](const Fix& a, const Fix& b) { return a.change == b.change; };
+  // Over as many devices first, then the fastest; of equal ones the mildest, which were found first.
+  const auto more = [&](const Fix& fix) { return fix.outcome.devices > before.devices; };
+  std::stable_sort(fixes.begin(), fixes.end(), [&](const Fix& a, const Fix& b) {
+    return more(a) != more(b) ? more(b) : a.speed > b.speed;
+  });
+  const auto same = [](const Fix& a, const Fix& b) {
+    return a.speed == b.speed && a.outcome.devices == b.outcome.devices;
+  };
   fixes.erase(std::unique(fixes.begin(), fixes.end(), same), fixes.end());
   if (fixes.size() > options.most) fixes.resize(options.most);
   return fixes;
