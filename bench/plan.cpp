@@ -25,33 +25,33 @@ namespace {
 
 struct Layout {
   std::string name, parallel;
-  int64_t micro = 2;
+  int64_t micro = 1;
 };
 
 struct Subject {
   std::string name, model;
-  int64_t seq_len = 512, sequences = 16;
+  int64_t seq_len = 512, sequences = 8;
   std::vector<Layout> layouts;
 };
 
 std::vector<Subject> subjects() {
   return {
       {"dense",
-       "family = \"llama\"\nlayers = 6\nwidth = 512\nheads = 8\nkv_heads = 4\nvocab = 8192\ncontext = 512",
+       "family = \"llama\"\nlayers = 4\nwidth = 512\nheads = 8\nkv_heads = 4\nvocab = 8192\ncontext = 512",
        512,
-       16,
+       8,
        {{"1 rank", ""},
         {"1 rank, micro 4", "", 4},
         {"replicated", "dp_replicate = 2"},
         {"zero 1", "dp_shard = 2\nzero = 1"},
         {"zero 2", "dp_shard = 2\nzero = 2"},
         {"zero 3", "dp_shard = 2\nzero = 3"},
-        {"zero 3, micro 4", "dp_shard = 2\nzero = 3", 4},
+        {"zero 3, micro 2", "dp_shard = 2\nzero = 3", 2},
         {"tp, sequence", "tp = 2"},
         {"tp", "tp = 2\nsequence = false"},
         {"gpipe", "pp = 2\nschedule = \"gpipe\""},
         {"1f1b", "pp = 2\nschedule = \"1f1b\""},
-        {"1f1b, micro 1", "pp = 2\nschedule = \"1f1b\"", 1},
+        {"1f1b, micro 2", "pp = 2\nschedule = \"1f1b\"", 2},
         {"interleaved", "pp = 2\nschedule = \"interleaved\"\nvirtual_stages = 2"},
         {"zb_h1", "pp = 2\nschedule = \"zb_h1\""},
         {"dualpipev", "pp = 2\nschedule = \"dualpipev\""},
@@ -62,7 +62,7 @@ std::vector<Subject> subjects() {
        "family = \"llama\"\nlayers = 4\nwidth = 384\nheads = 6\nkv_heads = 6\nvocab = 4096\ncontext = 256\n"
        "[moe]\nexperts = 8\ntop_k = 2\nexpert_ffn = 512",
        256,
-       32,
+       16,
        {{"1 rank", "", 4},
         {"1 rank, micro 8", "", 8},
         {"replicated", "dp_replicate = 2", 4},
@@ -194,7 +194,7 @@ void run(const Subject& subject, const Hardware& hardware, const Options& option
       const RunSpec spec = spec_of(subject, layout);
       const bool last = round + 1 == options.rounds;
       const bench::MeasuredStep measured =
-          bench::measure_step(spec, {.steps = 3, .by_action = options.ops && last});
+          bench::measure_step(spec, {.steps = 8, .by_action = options.ops && last});
       seconds[l].insert(seconds[l].end(), measured.steps_s.begin(), measured.steps_s.end());
       if (!last) continue;
       const Prediction made = predict(spec, hardware);

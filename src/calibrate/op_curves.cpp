@@ -12,8 +12,10 @@
 namespace trireme {
 namespace {
 
-// All ranks together: more than the last level of caches. A rank: more than a core's own.
-constexpr int64_t kRotateBytes = int64_t{512} << 20, kLeastRotateBytes = int64_t{64} << 20;
+// What calls of an op go through before they come round. Ops that move memory: of all ranks together more
+// than the last level of caches, since what they read is of long ago: weights, gradients, what was saved for
+// backward. Products and attention: more than a core's own caches, since workspaces are used again and again.
+constexpr int64_t kColdBytes = int64_t{512} << 20, kWarmBytes = int64_t{24} << 20;
 
 // Points of curves that are in both, by key.
 template <class Curve>
@@ -48,9 +50,10 @@ std::vector<OpCurve> measure_ops(const std::vector<OpSig>& all, const OpCurvesOp
   Mesh mesh;
   mesh.dp_replicate = options.ranks;
   run_ranks({.mesh = mesh, .threads = options.ranks * options.threads}, [&](RankLink& link) {
-    OpTimer timer({options.threads, largest, std::max(kRotateBytes / options.ranks, kLeastRotateBytes)});
+    const int64_t cold_bytes = std::max(kColdBytes / options.ranks, 2 * kWarmBytes);
+    OpTimer timer({options.threads, largest, cold_bytes});
     for (size_t i = 0; i < sigs.size(); ++i) {
-      timer.prepare(sigs[i]);
+      timer.prepare(sigs[i], on_grid(sigs[i]) ? kWarmBytes : cold_bytes);
       link.meet("an op that is timed");
       const double mean = link.sum(timer.measure(options.per_op_s), "times of an op") / options.ranks;
       if (!link.leads()) continue;

@@ -100,7 +100,7 @@ OpTimer::OpTimer(const OpTimerOptions& options)
 
 std::byte* OpTimer::Region::take(int64_t wanted) {
   CHECK(wanted <= bytes, "{} bytes of operands in {}", wanted, bytes);
-  if (next + wanted > bytes) next = 0;
+  if (next + wanted > std::max(turn, wanted)) next = 0;
   std::byte* taken = begin + next;
   next += wanted;
   return taken;
@@ -126,11 +126,13 @@ std::vector<OpTimer::Place> OpTimer::place(const std::vector<TensorType>& types,
   return places;
 }
 
-void OpTimer::prepare(const OpSig& sig) {
+void OpTimer::prepare(const OpSig& sig, int64_t rotate_bytes) {
   sig_ = sig;
   bytes_ = operand_bytes(sig_, threads_);
   const OpDef& def = op_def(sig_.kind);
-  fixed_.next = 0;
+  inputs_.turn = std::min(inputs_.bytes, rotate_bytes);
+  outputs_.turn = std::min(outputs_.bytes, rotate_bytes);
+  fixed_.turn = fixed_.bytes, fixed_.next = 0;
   input_places_ = place(sig_.inputs, def.inputs);
   output_places_ = place(sig_.outputs, def.outputs);
   input_pointers_.assign(def.inputs.size(), nullptr);  // trailing operands that are absent included

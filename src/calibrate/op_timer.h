@@ -21,7 +21,7 @@ OperandBytes operand_bytes(const OpSig& sig, int threads);
 struct OpTimerOptions {
   int threads = 1;
   OperandBytes largest;      // of the ops to come, each
-  int64_t rotate_bytes = 0;  // calls go through so much of inputs, and of outputs, before they come round
+  int64_t rotate_bytes = 0;  // of inputs, and of outputs: what calls may go through
 };
 
 class OpTimer {
@@ -29,8 +29,9 @@ class OpTimer {
   // EnvError when the memory cannot be had.
   explicit OpTimer(const OpTimerOptions& options);
 
-  // Makes the kernel; then calls may be timed.
-  void prepare(const OpSig& sig);
+  // Makes the kernel; then calls may be timed. They go through so much of inputs, and of outputs, before they
+  // come round: at most OpTimerOptions::rotate_bytes.
+  void prepare(const OpSig& sig, int64_t rotate_bytes);
   // Median of the calls that go into `budget_s`, one at least, behind one that is not counted.
   double measure(double budget_s);
 
@@ -38,7 +39,7 @@ class OpTimer {
   // A region that calls go through in turn.
   struct Region {
     std::byte* begin = nullptr;
-    int64_t bytes = 0, next = 0;
+    int64_t bytes = 0, turn = 0, next = 0;  // turn: what is gone through
     std::byte* take(int64_t wanted);
   };
   // One operand of each call: at a place of the call's part of a region, or the same for all.
