@@ -1,5 +1,5 @@
-// All single steps are tried, and where none fits that is near the speed of before, all steps from the best of
-// those that do not fit.
+// All single steps are tried, and where none fits that is near the speed of before, all steps from the best
+// of those that do not fit.
 #include "plan/nearest_fit.h"
 
 #include <algorithm>

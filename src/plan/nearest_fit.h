@@ -13,8 +13,9 @@ struct Fix {
   double speed = 1;  // tokens per second and device, as a multiple of those of the plan that does not fit
 };
 
-// Of a plan that does not fit; the fastest first. One decision away where one is enough, else two. Layouts of
-// more ranks than the plan has are among them where its devices are not fixed.
+// Of a plan that does not fit, over as many devices first, then the fastest. One decision away, or two where
+// no single one keeps most of the speed. Layouts of more ranks than the plan has are among them where its
+// devices are not fixed.
 struct FixOptions {
   bool more_devices = true;
   int threads = 1;

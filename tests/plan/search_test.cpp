@@ -118,6 +118,19 @@ TEST(NearestFit, OffersWhatFitsTheFastestFirst) {
     EXPECT_NE(text.find(said), std::string::npos) << said;
 }
 
+TEST(NearestFit, OffersAsManyDevicesFirst) {
+  const RunSpec base = test::small_run({"parallel.dp_replicate=4", "batch.micro=4"});
+  Hardware machine = tight_machine();
+  machine.memory_bytes = make_plan(base, machine, 1).fullest().arena_bytes * 3 / 5;
+  const std::vector<Fix> fixes =
+      nearest_fits(make_plan(base, machine, 1), {.more_devices = true, .threads = 2, .most = 100});
+  ASSERT_GE(fixes.size(), 2U);
+  EXPECT_EQ(fixes.front().outcome.devices, 4);
+  EXPECT_GT(fixes.back().outcome.devices, 4);
+  for (size_t i = 1; i < fixes.size(); ++i)
+    EXPECT_TRUE(fixes[i - 1].outcome.devices == 4 || fixes[i].outcome.devices > 4);
+}
+
 TEST(NearestFit, OffersNothingWhereNothingHelps) {
   const Plan plan =
       make_plan(test::small_run({"parallel.dp_replicate=2"}), test::small_machine(test::kMegabyte / 10), 1);
