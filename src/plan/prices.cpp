@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "config/text_file.h"
 #include "config/toml_source.h"
 
 namespace trireme {
@@ -160,14 +158,7 @@ std::vector<Price> parse_prices(const std::string& text, const std::string& name
 }
 
 std::vector<Price> load_prices(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    fail_user("the price file {} is a folder, not a file", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_env("{}", with_errno("cannot open the price file " + path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail_env("{}", with_errno("cannot read the price file " + path));
-  return parse_prices(text, path);
+  return parse_prices(read_text_file(path, "the price file"), path);
 }
 
 }  // namespace trireme
