@@ -22,6 +22,7 @@
 #include "cli/limits.h"
 #include "cli/overrides.h"
 #include "config/ranges.h"
+#include "exchange/staged_path.h"
 #include "hardware/catalog.h"
 #include "plan/nearest_fit.h"
 #include "plan/report.h"
@@ -45,7 +46,12 @@ int threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concu
 // The run's ranks: as given, else one for each device of the nodes where these are given, else the config's.
 std::optional<int64_t> ranks_asked(const Options& options, const Hardware& hardware) {
   if (options.ranks || !options.cluster.nodes || hardware.kind == DeviceClass::cpu) return options.ranks;
-  return *options.cluster.nodes * hardware.devices_per_node;
+  const int64_t ranks = *options.cluster.nodes * hardware.devices_per_node;
+  if (ranks > kMostRanks)
+    fail_user("--nodes {} of {} have {} devices; plans are for up to {} ranks: use {} nodes or fewer",
+              *options.cluster.nodes, hardware.name, ranks, kMostRanks,
+              kMostRanks / hardware.devices_per_node);
+  return ranks;
 }
 
 std::optional<Answer> cost_of(const Options& options, const Plan& plan) {
@@ -76,16 +82,26 @@ int run_plan(const Options& options, const Hardware& hardware) {
   return plan.fits() ? kDone : kUserMistake;
 }
 
+// In a comment: a name may have any bytes.
+std::string on_one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return text;
+}
+
 void write_winner(const Options& options, const RunSpec& base, const Hardware& hardware,
-                  const SearchResult& result) {
+                  const SearchResult& result, StagedPath& staged) {
   const Outcome* winner = result.winner();
-  if (options.write.empty() || winner == nullptr) return;
-  std::ofstream file(options.write);
-  file << fmt::format("# {} laid out by trireme plan --search for {} ranks of {}: {}\n", options.config,
-                      ranks_of(winner->layout), hardware.name, text_of(winner->layout))
+  if (winner == nullptr) return;
+  std::ofstream file(staged.path());
+  file << on_one_line(fmt::format("# {} laid out by trireme plan --search for {} ranks of {}: {}",
+                                  options.config, ranks_of(winner->layout), hardware.name,
+                                  text_of(winner->layout)))
+       << '\n'
        << to_toml(with_layout(base, winner->layout));
   file.close();
   if (!file) fail_env("{}", with_errno(fmt::format("cannot write {}", options.write)));
+  staged.publish();
   fmt::print(stderr, "wrote {}\n", options.write);
 }
 
@@ -93,10 +109,10 @@ int run_search(const Options& options, const Hardware& hardware) {
   const RunSpec base = load_config(options.config, options.overrides);
   const int64_t nodes =
       options.cluster.nodes.value_or(least_nodes(hardware, options.ranks.value_or(all_ranks(base))));
-  const int64_t all = nodes * hardware.devices_per_node;
-  const int64_t ranks = options.ranks.value_or(
-      options.cluster.nodes && hardware.kind == DeviceClass::gpu ? all : all_ranks(base));
+  const int64_t ranks = ranks_asked(options, hardware).value_or(all_ranks(base));
   const Cluster cluster = cluster_of(hardware, ranks, nodes);
+  std::optional<StagedPath> staged;  // a place that cannot be written to is refused before the search
+  if (!options.write.empty()) staged.emplace(options.write, Staged::file);
   const SearchResult result = search(base, hardware, {.ranks = ranks, .nodes = nodes, .threads = threads()});
   if (result.tried.empty())
     fail_user(
@@ -104,7 +120,7 @@ int run_search(const Options& options, const Hardware& hardware) {
         "ranks; use a number of ranks or a batch with more divisors in common",
         ranks, options.config, base.batch.sequences);
   put(options.json ? search_json(result, cluster) : search_text(result, base, cluster));
-  write_winner(options, base, hardware, result);
+  if (staged) write_winner(options, base, hardware, result, *staged);
   return result.winner() != nullptr ? kDone : kUserMistake;
 }
 
@@ -135,7 +151,7 @@ void add_plan(CLI::App& app, Action& action) {
   command->add_flag("--search", options->search,
                     "find the fastest layout at this global batch and these ranks");
   command->add_option("--write", options->write,
-                      "with --search: where the config with the first choice goes");
+                      "with --search: where the config with the first choice goes; there must be none yet");
   command->add_option("--prices", options->prices,
                       "TOML file of prices that you keep; see docs/prices-example.toml");
   command->add_flag("--json", options->json, "for machines");

@@ -36,6 +36,9 @@ struct Options {
   std::optional<int64_t> ranks;
 };
 
+constexpr double kNever_s = 1e12;                         // longer than 30,000 years
+constexpr double kLeastSlower = 1e-6, kMostSlower = 1e6;  // of links, all causes together
+
 // What of it is one cause, with its words: each is simulated alone, and then all at once.
 struct Cause {
   std::string text;
@@ -60,6 +63,10 @@ Disturbance all_of(const std::vector<Cause>& causes) {
     all.inside_slower *= cause.disturbance.inside_slower;
     all.between_slower *= cause.disturbance.between_slower;
   }
+  for (const double slower : {all.inside_slower, all.between_slower})
+    if (!(slower >= kLeastSlower && slower <= kMostSlower))
+      fail_user("--link: all factors together are {:g}; they must be from {:g} to {:g}: give fewer",
+                1 / slower, 1 / kMostSlower, 1 / kLeastSlower);
   return all;
 }
 
@@ -109,9 +116,15 @@ void print_failures(const Options& options, const RunSpec& spec, const std::vect
   if (!options.mtbf_hours) return;
   const double ranks = static_cast<double>(all_ranks(spec));
   const double expected_s = expected_run_s(run, {*options.mtbf_hours * kHour_s / ranks, options.restart_s});
-  fmt::print("{:<28} {:.2f} h expected, one failure per {:.4g} h of all ranks; goodput {:.1f} %\n",
-             fmt::format("--mtbf {}", *options.mtbf_hours), expected_s / kHour_s, *options.mtbf_hours / ranks,
-             100 * time_of_run(run).steps_s / expected_s);
+  const std::string cause =
+      fmt::format("{:<28} one failure per {:.4g} h of all ranks",
+                  fmt::format("--mtbf {}", *options.mtbf_hours), *options.mtbf_hours / ranks);
+  if (expected_s > kNever_s)
+    fmt::print("{}: the run never ends, for failures come faster than it gets from one save to the next\n",
+               cause);
+  else
+    fmt::print("{}: {:.2f} h expected; goodput {:.1f} %\n", cause, expected_s / kHour_s,
+               100 * time_of_run(run).steps_s / expected_s);
 }
 
 int run(const Options& options) {
@@ -162,11 +175,11 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--fail", options->fail,
                       "step=120:restart=300s: a rank fails in that step; what the run then takes");
   command->add_option("--mtbf", options->mtbf_hours, "hours between failures of one rank, on average")
-      ->check(CLI::PositiveNumber);
+      ->check(number_between(1e-3, 1e12));
   command
       ->add_option("--restart", options->restart_s, "seconds from a failure of --mtbf until ranks run again")
       ->capture_default_str()
-      ->check(at_least(0));
+      ->check(number_between(0, 1e7));
   command->add_option("--width", options->width, "columns of the drawing")
       ->capture_default_str()
       ->check(between(kLeastColumns, 10000));

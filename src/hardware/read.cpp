@@ -91,6 +91,10 @@ void check_source(const Setting& from, const std::vector<NumberSource>& sources)
                          : fmt::format("did you mean {}?", near));
 }
 
+std::string limit_text(const NumberField& field, double limit) {
+  return field.measure ? quantity_text(*field.measure, limit) : fmt::format("{}", limit);
+}
+
 double number_of(const Setting& s, const NumberField& field) {
   double value = 0;
   if (field.measure) {
@@ -107,10 +111,9 @@ double number_of(const Setting& s, const NumberField& field) {
   } else {
     fail_value(s, fmt::format("a number; write it like {}", field.example));
   }
-  const bool in_range = value <= field.max && (field.min_open ? value > field.min : value >= field.min);
-  if (!in_range)
-    fail_user("{}: {} = {} is out of range; it is {} {:g} and at most {:g}", s.where, s.path, s.value.text,
-              field.min_open ? "above" : "at least", field.min, field.max);
+  if (!(value >= field.min && value <= field.max))
+    fail_user("{}: {} = {} is out of range; it is at least {} and at most {}", s.where, s.path, s.value.text,
+              limit_text(field, field.min), limit_text(field, field.max));
   return value;
 }
 

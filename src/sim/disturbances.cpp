@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +47,9 @@ std::optional<std::string_view> value_of(std::string_view field, std::string_vie
 double factor_of(std::string_view text, std::string_view given) {
   const bool marked = text.ends_with('x');
   const auto factor = number_of<double>(marked ? text.substr(0, text.size() - 1) : text);
-  if (!marked || !factor) fail_user("{}: {} is no factor; write it as 1.3x", given, text);
+  if (!marked || !factor)
+    fail_user("{}: {} is no factor; write it as {}", given, text,
+              factor ? fmt::format("{}x", *factor) : "1.3x");
   if (!std::isfinite(*factor) || *factor < kLeastFactor || *factor > kMostFactor)
     fail_user("{}: the factor {} must be from {} to {}", given, text, kLeastFactor, kMostFactor);
   return *factor;
@@ -86,7 +89,11 @@ void parse_link(const std::string& text, Disturbance& disturbance) {
 RunFailure parse_failure(const std::string& text, int64_t steps, int64_t ranks) {
   const std::string given = "--fail " + text;
   RunFailure failure;
+  std::set<std::string_view> given_already;
   for (const std::string_view field : fields_of(text)) {
+    const std::string_view name = field.substr(0, field.find('='));
+    if (!given_already.insert(name).second && !name.empty())
+      fail_user("{}: {} is given twice; write a --fail for each failure", given, name);
     if (const auto step = value_of(field, "step")) {
       const auto number = number_of<int64_t>(*step);
       if (!number || *number < 1 || *number > steps)

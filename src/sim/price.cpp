@@ -37,7 +37,10 @@ std::optional<BlockAxis> axis_named_by(const Op& op) {
 
 class Pricer {
  public:
-  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
+  // On as many threads as the program is compiled for: a run may keep to fewer than there are.
+  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {
+    if (cluster.hardware->kind == DeviceClass::cpu) cluster_.share.threads = program.threads;
+  }
 
   ActionPrice of(const Action& action) {
     if (action.stream != Stream::compute) return of_transfers(action);
@@ -84,7 +87,7 @@ class Pricer {
   }
 
   const Program& program_;
-  const Cluster& cluster_;
+  Cluster cluster_;
   std::map<std::pair<int64_t, Section>, ActionPrice> sections_;
   std::map<std::pair<std::pair<int64_t, CommOp>, int64_t>, WireTime> wires_;
 };

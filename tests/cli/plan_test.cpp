@@ -98,9 +98,28 @@ TEST(Plan, RefusesBadInput) {
 
 TEST(Plan, NeedsAPlaceToWrite) {
   const TinyRun tiny;
-  const Outcome outcome = tiny.run(plan_arguments({"--search", "--write", "nowhere/best.toml"}));
-  EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_NE(outcome.err.find("cannot write nowhere/best.toml"), std::string::npos) << outcome.err;
+  const std::string before = test::slurp(tiny / "config.toml");
+  const Outcome below = tiny.run(plan_arguments({"--search", "--write", "config.toml/best.toml"}));
+  EXPECT_EQ(below.exit_code, 3);
+  EXPECT_NE(below.err.find("config.toml"), std::string::npos) << below.err;
+  const Outcome over = tiny.run(plan_arguments({"--search", "--write", "config.toml"}));
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_NE(over.err.find("is there already; name another place or remove it"), std::string::npos)
+      << over.err;
+  EXPECT_EQ(test::slurp(tiny / "config.toml"), before);
+}
+
+TEST(Plan, MoreDevicesThanRanksMayBeAreRefused) {
+  const TinyRun tiny;
+  for (const bool search : {false, true}) {
+    Arguments more = {"--nodes", "1000000"};
+    if (search) more.emplace_back("--search");
+    const Outcome outcome = tiny.run(plan_arguments(more, "h100-sxm"));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find("--nodes 1000000 of h100-sxm have 8000000 devices"), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("use 131072 nodes or fewer"), std::string::npos) << outcome.err;
+  }
 }
 
 }  // namespace

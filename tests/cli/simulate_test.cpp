@@ -142,7 +142,7 @@ TEST_F(Simulate, FailuresShowWhatTheRunThenTakes) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("no failures  "));
   EXPECT_THAT(outcome.out, HasSubstr("restarts 1.00; goodput"));
-  EXPECT_THAT(outcome.out, HasSubstr("h expected, one failure per 15.62 h of all ranks"));
+  EXPECT_THAT(outcome.out, HasSubstr("one failure per 15.62 h of all ranks: "));
 }
 
 TEST_F(Simulate, BadInputIsRefused) {
@@ -164,6 +164,24 @@ TEST_F(Simulate, BadInputIsRefused) {
   const Outcome unknown = run_trireme({"simulate", "planned.toml", "--cluster", "h100-smx"}, folder_.path());
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("h100-sxm"));
+}
+
+TEST_F(Simulate, NoNumberOfItIsInfinite) {
+  for (const char* hours : {"nan", "inf", "0", "1e-300", "1e400"}) {
+    const Outcome outcome = run({"--mtbf", hours});
+    EXPECT_EQ(outcome.exit_code, 2) << hours;
+    EXPECT_THAT(outcome.err, HasSubstr("must be from 0.001 to 1e+12")) << hours;
+  }
+  EXPECT_EQ(run({"--mtbf", "5", "--restart", "1e300"}).exit_code, 2);
+  const Outcome never = run({"--mtbf", "0.001", "--restart", "1e7"});
+  ASSERT_EQ(never.exit_code, 0) << never.err;
+  EXPECT_THAT(never.out, HasSubstr("the run never ends"));
+  EXPECT_THAT(never.out, Not(HasSubstr("inf ")));
+  Arguments links;
+  for (int i = 0; i < 120; ++i) links.insert(links.end(), {"--link", "inside:0.001x"});
+  const Outcome torn = run(links);
+  EXPECT_EQ(torn.exit_code, 2);
+  EXPECT_THAT(torn.err, HasSubstr("--link: all factors together are 0; they must be from 1e-06 to 1e+06"));
 }
 
 }  // namespace

@@ -16,7 +16,9 @@
 namespace trireme::test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
   std::set<std::string> names;
@@ -81,7 +83,16 @@ TEST(Catalog, RefusesWhatItDoesNotKnow) {
       error_for("h100-sxn"),
       "unknown hardware h100-sxn: neither a file nor a machine that Trireme knows; did you mean h100-sxm?");
   EXPECT_THAT(error_for("quantum-annealer-9000"), HasSubstr("those are "));
-  EXPECT_THAT(error_for("/tmp"), HasSubstr("the hardware file /tmp is a folder, not a file"));
+  EXPECT_THAT(error_for("h100"),
+              EndsWith("did you mean h100-500w-eager or h100-500w or h100-pcie or h100-sxm?"));
+  EXPECT_THAT(error_for("H100-SXM"), EndsWith("did you mean h100-sxm?"));
+  EXPECT_THAT(error_for("nowhere/h100-sxm.toml"), EndsWith("did you mean h100-sxm?"));
+  EXPECT_THAT(error_for(""), StartsWith("unknown hardware \"\": "));
+  EXPECT_THAT(error_for(testing::TempDir()), HasSubstr("is a folder, not a file"));
+  const std::string empty = testing::TempDir() + "empty.toml";
+  std::ofstream(empty).close();
+  EXPECT_THAT(error_for(empty), HasSubstr("name is missing"));
+  EXPECT_THAT(error_for("/dev/zero"), HasSubstr("has more than"));  // does not read on for ever
 }
 
 }  // namespace

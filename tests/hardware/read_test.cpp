@@ -84,8 +84,10 @@ TEST(ReadHardware, RefusesNumbersWithoutUnitSourceOrSense) {
   EXPECT_THAT(error_of(changed("is = \"198 GFLOP/s\", ", "")),
               HasSubstr("peak.fp32 has a source but no value; write"));
   EXPECT_EQ(error_of(changed("0.9", "1.1")),
-            "box.toml:16: kernels.product.is = 1.1 is out of range; it is above 0 and at most 1");
+            "box.toml:16: kernels.product.is = 1.1 is out of range; it is at least 0.0001 and at most 1");
   EXPECT_THAT(error_of(changed("0.9", "0")), HasSubstr("kernels.product.is = 0 is out of range"));
+  // Times that such a machine takes would not be finite.
+  EXPECT_THAT(error_of(changed("0.9", "1e-300")), HasSubstr("it is at least 0.0001 and at most 1"));
   EXPECT_THAT(error_of(changed("0.9", "\"a lot\"")), HasSubstr("is not a number; write it like 0.75"));
   EXPECT_THAT(error_of(changed("0.9", "nan")), HasSubstr("is out of range"));
   EXPECT_THAT(error_of(changed("[node]", "unfused = { is = 0.5, from = \"sheet\" }\n[node]")),

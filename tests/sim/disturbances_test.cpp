@@ -86,6 +86,8 @@ TEST(Disturbances, RefusedWithTheCure) {
             "--fail step=2:restart=nans: a restart of nans must be from 0s to 10000000s");
   EXPECT_EQ(failure_refusal("restart=5s"),
             "--fail restart=5s: at which step? Write it as step=120:restart=300s");
+  EXPECT_EQ(failure_refusal("step=1:step=2"),
+            "--fail step=1:step=2: step is given twice; write a --fail for each failure");
   EXPECT_EQ(failure_refusal("step=2:restart=5"),
             "--fail step=2:restart=5: restart=5 is not known; write it as step=120:restart=300s or "
             "step=120:rank=7:restart=300s");
