@@ -14,5 +14,6 @@ endif()
 trireme_uses(engine OpenMP::OpenMP_CXX)
 trireme_uses(io nlohmann_json::nlohmann_json PkgConfig::PCRE2 PkgConfig::ZSTD PkgConfig::XXHASH ZLIB::ZLIB
              CURL::libcurl OpenSSL::Crypto pugixml::pugixml)
+trireme_uses(plan nlohmann_json::nlohmann_json)
 trireme_uses(exchange nlohmann_json::nlohmann_json)
 trireme_uses(train CURL::libcurl nlohmann_json::nlohmann_json)

@@ -21,7 +21,17 @@ void add_eval(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_ckpt(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
-void add_config(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
+void add_compare_run(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_config(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
+void add_flops(CLI::App& app, Action& action);
+void add_mfu(CLI::App& app, Action& action);
+void add_hours(CLI::App& app, Action& action);
+void add_cost(CLI::App& app, Action& action);
+void add_interval(CLI::App& app, Action& action);
+void add_lr(CLI::App& app, Action& action);
 
 }  // namespace trireme::cli

@@ -31,4 +31,15 @@ inline CLI::Validator at_least(int64_t least) {
       "");
 }
 
+// "--mtbf: nan must be from 0.001 to 1e+12".
+inline CLI::Validator number_between(double least, double most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string();
+        return fmt::format("{} must be from {:g} to {:g}", text, least, most);
+      },
+      "");
+}
+
 }  // namespace trireme::cli

@@ -1,6 +1,5 @@
 // trireme: the table of subcommands, and where failures become exit codes.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,15 +11,17 @@
 #include "base/ending.h"
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "base/suggestion.h"
 #include "cli/command.h"
 #include "cli/version.h"
 
 namespace trireme::cli {
 namespace {
 
-constexpr std::array<AddCommand, 9> kCommands = {add_train,   add_tokenizer, add_data,
-                                                 add_eval,    add_generate,  add_ckpt,
-                                                 add_compile, add_config,    add_calibrate};
+constexpr std::array kCommands = {add_train,     add_tokenizer, add_data,  add_eval,     add_generate,
+                                  add_ckpt,      add_compile,   add_plan,  add_simulate, add_compare_run,
+                                  add_calibrate, add_fit,       add_flops, add_mfu,      add_hours,
+                                  add_cost,      add_interval,  add_lr,    add_config};
 
 // "trireme: there is no subcommand trian; did you mean train?", or "" when the first argument is one.
 std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {
@@ -30,10 +31,8 @@ std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), given) != names.end()) return "";
-  const std::string near = nearest(given, names);
   return fmt::format("trireme: there is no subcommand {}; {}\n", given,
-                     near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
-                                  : fmt::format("did you mean {}?", near));
+                     did_you_mean(given, names, "there are"));
 }
 
 int run(int argc, char** argv) {

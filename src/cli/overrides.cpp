@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "cli/limits.h"
 #include "config/ranges.h"
 
@@ -12,6 +13,10 @@ void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
   command.add_option("--set", overrides, "section.key=value over what the config says; may be repeated")
       ->expected(1)
       ->take_all();
+}
+
+void refuse_overrides(const std::vector<std::string>& overrides) {
+  if (!overrides.empty()) fail_user("--set {}: there is no CONFIG that it could change", overrides[0]);
 }
 
 void add_ranks(CLI::App& command, std::optional<int64_t>& ranks) {

@@ -1,5 +1,5 @@
-// The compile pipeline on one page: model -> (precision, fuse, autodiff, pack) -> schedule -> lower -> place,
-// each verified.
+// The compile pipeline on one page: model -> (precision, fuse, autodiff, recompute, pack) -> schedule ->
+// lower -> place, each verified.
 #include "compile/compile.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "passes/overlap.h"
 #include "passes/pack.h"
 #include "passes/precision.h"
-#include "passes/regather.h"
+#include "passes/recompute.h"
 #include "passes/shard.h"
 #include "passes/verify.h"
 #include "schedule/placement.h"
@@ -48,6 +48,7 @@ struct Derivation {
   bool cuts = false;  // over the ranks of the block axes
   ShardPlan shard;
   int64_t tp_chunks = 1;
+  Rerun layers = Rerun::gathers;  // what backward computes again of a layer; of other blocks, gathers alone
 };
 
 ParamAxes param_axes(const Mesh& mesh, int32_t rank) {
@@ -81,7 +82,7 @@ std::vector<ParamUse> uses_of(const Model& model, size_t graph) {
 }
 
 Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec& spec,
-                   const CompileOptions& options, const Derivation& how) {
+                   const CompileOptions& options, const Derivation& how, Rerun rerun) {
   passed(options, "model", graph);
   if (how.cuts) {
     shard(graph, uses, how.shard);
@@ -98,9 +99,9 @@ Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec
   const AxisAttrs tp{"tp", how.shard.params.tp, how.shard.params.tp_rank};
   Code code = how.backward ? autodiff(graph, how.form, tp) : forward_only(graph);
   passed(options, "autodiff", code);
-  if (how.backward && how.cuts) {
-    regather(code, how.form);
-    passed(options, "regather", code);
+  if (how.backward && (how.cuts || rerun != Rerun::gathers)) {
+    recompute(code, how.form, rerun);
+    passed(options, "recompute", code);
   }
   if (options.weights == WeightForm::packed) {
     pack_weights(code);
@@ -113,13 +114,26 @@ Code compile_block(Graph graph, const std::vector<ParamUse>& uses, const RunSpec
   return code;
 }
 
+// Behind the embedding come the layers; a graph is theirs or another block's.
+bool is_layer(const Model& model, size_t graph, int64_t layers) {
+  const auto first = model.blocks.begin() + 1;
+  return std::any_of(first, first + layers,
+                     [&](const ModelBlock& block) { return static_cast<size_t>(block.graph) == graph; });
+}
+
+Rerun rerun_of(RecomputeKind recompute) {
+  if (recompute == RecomputeKind::none) return Rerun::gathers;
+  return recompute == RecomputeKind::selective ? Rerun::cheap : Rerun::all;
+}
+
 // Equal blocks share their Code: one per graph of the model.
 Chain compile_chain(Program& program, const Model& model, const RunSpec& spec, const CompileOptions& options,
                     const Derivation& how) {
   std::vector<CodeId> codes;
   for (size_t g = 0; g < model.graphs.size(); ++g) {
     codes.push_back(CodeId(static_cast<int64_t>(program.codes.size())));
-    program.codes.push_back(compile_block(model.graphs[g], uses_of(model, g), spec, options, how));
+    const Rerun rerun = is_layer(model, g, spec.model.layers) ? how.layers : Rerun::gathers;
+    program.codes.push_back(compile_block(model.graphs[g], uses_of(model, g), spec, options, how, rerun));
     program.layouts.push_back(lay_out(program.codes.back(), program.batch, program.threads, how.form));
   }
   Chain chain;
@@ -241,6 +255,7 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
   Derivation training = how;
   training.backward = true;
   training.form = plan.form;
+  training.layers = rerun_of(spec.parallel.recompute);
   if (trains) chains.push_back(compile_chain(program, out.model, spec, options, training));
   if (evals > 0) chains.push_back(compile_chain(program, out.model, spec, options, how));
   plan.map = trains ? map_stages(program, chains.front(), spec, schedule.placement)

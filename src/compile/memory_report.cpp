@@ -63,8 +63,9 @@ std::string memory_summary(const Program& program) {
   std::string text;
   for (const MemoryPart& part : parts_of(peak))
     text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", part.name, megabytes(part.bytes));
-  return fmt::format("memory: one arena of {:.1f} MB; at its peak {:.1f} MB: {}",
-                     megabytes(program.memory.arena_bytes), megabytes(peak.total()), text);
+  return fmt::format("memory: one arena of {} bytes ({:.1f} MB); at its peak {:.1f} MB: {}",
+                     program.memory.arena_bytes, megabytes(program.memory.arena_bytes),
+                     megabytes(peak.total()), text);
 }
 
 std::string memory_table(const Program& program) {

@@ -18,6 +18,7 @@ constexpr std::string_view kComputes[] = {"bf16", "fp32"};
 constexpr std::string_view kSchedules[] = {"gpipe",          "1f1b", "interleaved", "looped_bfs", "zb_h1",
                                            "interleaved_zb", "zbv",  "dualpipe",    "dualpipev"};
 constexpr std::string_view kContextModes[] = {"ring", "allgather", "ulysses"};
+constexpr std::string_view kRecomputes[] = {"none", "selective", "full"};
 constexpr std::string_view kSaveFailures[] = {"stop", "continue"};
 constexpr std::string_view kDevices[] = {"auto", "cpu", "null"};
 }  // namespace
@@ -35,6 +36,7 @@ Names names_of_values(LrKind) { return kLrs; }
 Names names_of_values(Compute) { return kComputes; }
 Names names_of_values(PipelineSchedule) { return kSchedules; }
 Names names_of_values(ContextMode) { return kContextModes; }
+Names names_of_values(RecomputeKind) { return kRecomputes; }
 Names names_of_values(OnSaveFailure) { return kSaveFailures; }
 Names names_of_values(DeviceKind) { return kDevices; }
 

@@ -27,6 +27,10 @@ std::span<const std::string_view> names_of_values(PipelineSchedule);
 enum class ContextMode : uint8_t { ring, allgather, ulysses };
 std::span<const std::string_view> names_of_values(ContextMode);
 
+// What backward computes again of a layer: nothing; what is cheap for its size; all but the layer's input.
+enum class RecomputeKind : uint8_t { none, selective, full };
+std::span<const std::string_view> names_of_values(RecomputeKind);
+
 template <template <class> class As>
 struct ParallelKeys {
   As<int64_t> dp_replicate{};  // copies of the model; gradients are summed over them
@@ -49,6 +53,7 @@ struct ParallelKeys {
   As<ContextMode> cp_mode{};
   As<int64_t> ep{};   // ranks that share the experts: a part of dp_shard x cp
   As<int64_t> etp{};  // ranks of tp that share each expert: 1 or tp
+  As<RecomputeKind> recompute{};
 };
 
 using ParallelSpec = ParallelKeys<Plain>;

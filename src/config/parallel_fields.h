@@ -167,6 +167,13 @@ void parallel_fields(Parallel& p, Visit&& visit) {
         int64_t{1});
   block_axis_fields(p, visit);
   pipeline_fields(p, visit);
+  visit(p.recompute,
+        Field{.key = "recompute",
+              .effect = Effect::logistics,
+              .meaning = "what of a layer backward computes again instead of keeping it from forward: none; "
+                         "selective: norms, activations and what else is cheap for its size; full: all but "
+                         "the layer's input. The bits stay"},
+        RecomputeKind::none);
 }
 
 }  // namespace trireme

@@ -100,6 +100,16 @@ void check_experts(RawConfig& raw) {
              *parallel.dp_shard, *parallel.cp, divisors_text(ranks));
 }
 
+// The counts of choices per expert are summed over tp and cp in slices of their own.
+void check_counts(const RawConfig& raw) {
+  const int64_t cp = *raw.parallel.cp, experts = *raw.model.moe.experts;
+  if (experts % cp != 0)
+    fail_key(raw, "parallel.cp",
+             "with parallel.tp = {} and sequence = true does not divide moe.experts = {}; use {}, or "
+             "sequence = false",
+             *raw.parallel.tp, experts, divisors_text(experts));
+}
+
 }  // namespace
 
 void resolve_block_axes(RawConfig& raw) {
@@ -107,6 +117,7 @@ void resolve_block_axes(RawConfig& raw) {
   if (*raw.parallel.tp > 1) check_tensor(raw);
   if (*raw.parallel.cp > 1) check_context(raw);
   if (*raw.parallel.tp > 1 && *raw.parallel.sequence) check_sequence(raw);
+  if (*raw.parallel.tp > 1 && *raw.parallel.sequence && has_experts(raw)) check_counts(raw);
 }
 
 }  // namespace trireme

@@ -47,7 +47,9 @@ TomlValue convert(const toml::node& node) {
   if (const auto* s = node.as_string()) return {s->get(), toml_text(s->get())};
   if (const auto* list = node.as_array()) return convert_list(*list);
   if (const auto* table = node.as_table()) return convert_table(*table);
-  return {TomlOther{}, "a date or time"};
+  if (const auto* day = node.as_date())
+    return {TomlOther{}, fmt::format("{:04}-{:02}-{:02}", day->get().year, day->get().month, day->get().day)};
+  return {TomlOther{}, "a time"};
 }
 
 std::string place(const std::string& name, const toml::node& node) {

@@ -14,7 +14,7 @@ struct TomlValue;
 struct TomlEntry;
 using TomlList = std::vector<TomlValue>;
 using TomlTable = std::vector<TomlEntry>;
-struct TomlOther {};  // a date or time, which no key takes
+struct TomlOther {};  // a date, whose text is as 2026-01-15, or a time
 
 struct TomlValue {
   std::variant<bool, int64_t, double, std::string, TomlList, TomlTable, TomlOther> value;

@@ -14,7 +14,7 @@ void name_attention(MapBuilder& map, const ModelSpec& spec, RopeLayout rotary, c
         .period = spec.head_dim, .first = mla.nope_dim, .dims = mla.rope_dim, .ours = spec.rope_layout};
     keys = {.period = mla.rope_dim, .first = 0, .dims = mla.rope_dim, .ours = spec.rope_layout};
   }
-  const RowRange all{0, spec.heads * spec.head_dim};
+  const MatrixRows all{0, spec.heads * spec.head_dim};
   if (mla.q_rank == 0) {
     map.rows(ours + "q.weight", all, theirs + "q_proj.weight", queries);
   } else {

@@ -59,7 +59,7 @@ void MapBuilder::transposed(const std::string& ours, const std::string& name) {
                .foreign_col_step = out});
 }
 
-void MapBuilder::rows(const std::string& ours, RowRange range, const std::string& name,
+void MapBuilder::rows(const std::string& ours, MatrixRows range, const std::string& name,
                       const PairOrder& order) {
   Shape part = shape(ours);
   const int64_t cols = count(part) / part.at(0);

@@ -6,7 +6,7 @@
 
 namespace trireme {
 
-struct RowRange {
+struct MatrixRows {
   int64_t first = 0, count = 0;
 };
 
@@ -26,7 +26,7 @@ class MapBuilder {
   // One that is our matrix [out, in] as [in, out].
   void transposed(const std::string& ours, const std::string& name);
   // One that is some rows of ours, also of a vector.
-  void rows(const std::string& ours, RowRange range, const std::string& name, const PairOrder& order = {});
+  void rows(const std::string& ours, MatrixRows range, const std::string& name, const PairOrder& order = {});
   // A matrix [rows, cols] of ours from element `begin` on.
   void slab(const std::string& ours, int64_t begin, int64_t rows, int64_t cols, const std::string& name);
   void piece(const std::string& ours, MapPiece piece);

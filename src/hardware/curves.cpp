@@ -5,15 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/suggestion.h"
 #include "config/toml_text.h"
 #include "hardware/quantity.h"
+#include "hardware/setting_text.h"
 
 namespace trireme {
 namespace {
@@ -61,14 +62,6 @@ struct CurveTable {
   const Setting* points = nullptr;
   const Setting* from = nullptr;
 };
-
-const std::string& word_of(const Setting& setting) {
-  const std::string* word = std::get_if<std::string>(&setting.value.value);
-  if (word == nullptr)
-    fail_user("{}: {} = {} is not a string; put it in quotes", setting.where, setting.path,
-              setting.value.text);
-  return *word;
-}
 
 // visit(size's text, seconds) for each "SIZE: TIME".
 template <class Visit>
@@ -127,12 +120,9 @@ void read_collective(const std::string& key, const CurveTable& table, Hardware& 
   if (!ranks || *ranks < 2)
     fail_user("{}: {} is not a collective and 2 or more ranks; write it like [collective.all_reduce.ranks-2]",
               table.where, key);
-  if (std::find(kCollectives.begin(), kCollectives.end(), parts[1]) == kCollectives.end()) {
-    const std::string near = nearest(parts[1], kCollectives);
+  if (std::find(kCollectives.begin(), kCollectives.end(), parts[1]) == kCollectives.end())
     fail_user("{}: {}: unknown collective {}; {}", table.where, key, parts[1],
-              near.empty() ? fmt::format("it is one of {}", fmt::join(kCollectives, ", "))
-                           : fmt::format("did you mean {}?", near));
-  }
+              did_you_mean(parts[1], kCollectives, "it is one of"));
   CommCurve curve{parts[1], *ranks, {}};
   visit_points(*table.points, "4096 B: 21.5 us", [&](const std::string& text, double seconds) {
     const auto bytes = parse_quantity(Measure::bytes, text);
@@ -188,7 +178,7 @@ void read_curves(const std::vector<Setting>& settings, Hardware& hardware) {
       read_collective(key, table, hardware);
     }
     hardware.source_of.emplace_back(of_op ? curve_key(hardware.ops.back()) : curve_key(hardware.comms.back()),
-                                    word_of(*table.from));
+                                    text_of(*table.from));
   }
 }
 

@@ -29,13 +29,17 @@ struct NumberSource {
 // How near kernels come to what the device could do. Fractions are of the dense peak and of the memory's
 // bandwidth, in the steady state of large calls.
 struct KernelModel {
-  double launch_s = 0;                      // per kernel, not hidden behind the one before
-  double product = 1;                       // matrix products of whole tiles on all units
-  double attention = 1;                     // attention forward, of the FLOPs under the causal mask
-  double attention_grad = 1;                // and backward
-  double memory = 1;                        // kernels that only move memory
+  double launch_s = 0;        // per kernel, not hidden behind the one before
+  double product = 1;         // matrix products of whole tiles on all units
+  double attention = 1;       // attention forward, of the FLOPs under the causal mask
+  double attention_grad = 1;  // and backward
+  double memory = 1;          // kernels that only move memory
+  // Times as many bytes as a fused kernel would as frameworks move between products: norms, activations,
+  // rotations, sums, and the logits of the loss.
+  double unfused = 1;
   int64_t units = 1;                        // multiprocessors that tiles of a product go to in waves
   int64_t tile_rows = 1, tile_columns = 1;  // of a product's result
+  int64_t tile_fill = 0;  // of a product's inner dim: what to begin and to end a tile takes as long as
   // Of the compute units, what a collective or a copy between ranks occupies while it runs. 1: it is done by
   // the same units as compute, so overlap gains nothing.
   double communication = 0;

@@ -12,28 +12,30 @@ struct NumberField {
   std::string_view key;            // "memory.size"
   std::optional<Measure> measure;  // none: a plain number
   double min = 0, max = 1;
-  bool min_open = false;
   bool required = true;
   std::string_view example;  // as the file writes it
 };
 
+// Least values: slower than any machine, and such that sums of times stay finite.
+constexpr double kLeastFlops_per_s = 1e3, kLeastBytes_per_s = 1e3, kLeastFraction = 1e-4;
+
 inline NumberField rate_field(std::string_view key) {
-  return {key, Measure::flops_per_s, 0, 1e21, true, false, "\"989.4 TFLOP/s\""};
+  return {key, Measure::flops_per_s, kLeastFlops_per_s, 1e21, false, "\"989.4 TFLOP/s\""};
 }
 inline NumberField bandwidth_field(std::string_view key) {
-  return {key, Measure::bytes_per_s, 0, 1e18, true, true, "\"450 GB/s\""};
+  return {key, Measure::bytes_per_s, kLeastBytes_per_s, 1e18, true, "\"450 GB/s\""};
 }
 inline NumberField fraction_field(std::string_view key) {
-  return {key, std::nullopt, 0, 1, true, true, "0.75"};
+  return {key, std::nullopt, kLeastFraction, 1, true, "0.75"};
 }
 inline NumberField time_field(std::string_view key) {
-  return {key, Measure::seconds, 0, 1, false, true, "\"3 us\""};
+  return {key, Measure::seconds, 0, 1, true, "\"3 us\""};
 }
 inline NumberField count_field(std::string_view key, std::string_view example) {
-  return {key, std::nullopt, 1, 1 << 20, false, true, example};
+  return {key, std::nullopt, 1, 1 << 20, true, example};
 }
 inline NumberField bytes_field(std::string_view key) {
-  return {key, Measure::bytes, 0, 1e18, false, true, "\"80 GB\""};
+  return {key, Measure::bytes, 0, 1e18, true, "\"80 GB\""};
 }
 inline NumberField optional_field(NumberField field) {
   field.required = false;
@@ -57,8 +59,12 @@ void visit_numbers(H& h, Visit&& visit) {
   visit(optional_field(count_field("kernels.units", "132")), h.kernels.units);
   visit(optional_field(count_field("kernels.tile_rows", "128")), h.kernels.tile_rows);
   visit(optional_field(count_field("kernels.tile_columns", "256")), h.kernels.tile_columns);
+  NumberField fill = count_field("kernels.tile_fill", "192");
+  fill.min = 0;
+  visit(optional_field(fill), h.kernels.tile_fill);
+  visit(NumberField{"kernels.unfused", std::nullopt, 1, 100, false, "2.5"}, h.kernels.unfused);
   NumberField share = fraction_field("kernels.communication");
-  share.min_open = false;
+  share.min = 0;
   visit(optional_field(share), h.kernels.communication);
   visit(count_field("node.devices", "8"), h.devices_per_node);
   visit(bandwidth_field("inside.bandwidth"), h.inside.bytes_per_s);

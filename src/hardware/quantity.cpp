@@ -55,13 +55,18 @@ std::optional<double> parse_quantity(Measure measure, std::string_view text) {
 
 std::string quantity_text(Measure measure, double value) {
   std::string best;
+  size_t best_cost = 0;
   for (const Unit& unit : units_of(measure)) {
     // Dividing may miss the number by a bit that 15 digits do not show.
     const double number = value / unit.times * unit.divided_by;
+    const bool in_bits = measure == Measure::bytes_per_s && unit.divided_by != 1;
     for (const std::string& digits : {fmt::format("{:.15g}", number), fmt::format("{}", number)}) {
       std::string text = fmt::format("{} {}", digits, unit.name);
       if (parse_quantity(measure, text) != value) continue;
-      if (best.empty() || text.size() < best.size()) best = std::move(text);
+      const size_t cost = text.size() + (number < 1 ? 4 : 0) + (in_bits ? 1 : 0);
+      if (!best.empty() && cost > best_cost) continue;
+      best = std::move(text);
+      best_cost = cost;
     }
   }
   return best;

@@ -11,10 +11,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/suggestion.h"
 #include "config/toml_source.h"
 #include "config/toml_text.h"
 #include "hardware/curves.h"
 #include "hardware/numbers.h"
+#include "hardware/setting_text.h"
 
 namespace trireme {
 namespace {
@@ -24,17 +26,6 @@ constexpr std::string_view kWays[] = {"ring", "direct"};
 constexpr std::string_view kSourcePrefix = "sources.";
 
 using Settings = std::map<std::string, const Setting*>;
-
-[[noreturn]] void fail_value(const Setting& s, const std::string& expected) {
-  fail_user("{}: {} = {} is not {}", s.where, s.path, s.value.text, expected);
-}
-
-const std::string& text_of(const Setting& s) {
-  const std::string* text = std::get_if<std::string>(&s.value.value);
-  if (text == nullptr) fail_value(s, "a string; put it in quotes");
-  if (text->empty()) fail_value(s, "a text; write what it is");
-  return *text;
-}
 
 const Setting& required(const Settings& settings, const std::string& path, const std::string& file,
                         std::string_view example) {
@@ -100,6 +91,10 @@ void check_source(const Setting& from, const std::vector<NumberSource>& sources)
                          : fmt::format("did you mean {}?", near));
 }
 
+std::string limit_text(const NumberField& field, double limit) {
+  return field.measure ? quantity_text(*field.measure, limit) : fmt::format("{}", limit);
+}
+
 double number_of(const Setting& s, const NumberField& field) {
   double value = 0;
   if (field.measure) {
@@ -116,18 +111,18 @@ double number_of(const Setting& s, const NumberField& field) {
   } else {
     fail_value(s, fmt::format("a number; write it like {}", field.example));
   }
-  const bool in_range = value <= field.max && (field.min_open ? value > field.min : value >= field.min);
-  if (!in_range)
-    fail_user("{}: {} = {} is out of range; it is {} {:g} and at most {:g}", s.where, s.path, s.value.text,
-              field.min_open ? "above" : "at least", field.min, field.max);
+  if (!(value >= field.min && value <= field.max))
+    fail_user("{}: {} = {} is out of range; it is at least {} and at most {}", s.where, s.path, s.value.text,
+              limit_text(field, field.min), limit_text(field, field.max));
   return value;
 }
 
-void assign(const Setting&, double value, double& out) { out = value; }
+void assign(const Setting&, const NumberField&, double value, double& out) { out = value; }
 
-void assign(const Setting& s, double value, int64_t& out) {
-  if (value != std::floor(value)) fail_value(s, "a whole number");
-  out = static_cast<int64_t>(value);
+// Bytes are rounded ("1.2 GiB"), counts are whole.
+void assign(const Setting& s, const NumberField& field, double value, int64_t& out) {
+  if (!field.measure && value != std::floor(value)) fail_value(s, "a whole number");
+  out = std::llround(value);
 }
 
 void read_numbers(const Settings& settings, const std::string& file, Hardware& hardware) {
@@ -141,7 +136,7 @@ void read_numbers(const Settings& settings, const std::string& file, Hardware& h
     if (is == settings.end())
       fail_user("{}: {} has a source but no value; write {} = {{ is = {}, from = \"KEY\" }}",
                 from->second->where, key, key, field.example);
-    assign(*is->second, number_of(*is->second, field), out);
+    assign(*is->second, field, number_of(*is->second, field), out);
     if (from == settings.end())
       fail_user(
           "{}: {} has no source; write {} = {{ is = {}, from = \"KEY\" }} with a [sources.KEY] of a "
@@ -160,11 +155,11 @@ std::vector<std::string> number_keys() {
 }
 
 void check_known(const TomlSource& source) {
-  const std::vector<std::string> numbers = number_keys();
-  std::set<std::string> known = {"name", "device", "kind", "collectives"};
+  const std::vector<std::string> numbers = number_keys(), words = {"name", "device", "kind", "collectives"};
+  std::set<std::string> known(words.begin(), words.end());
   for (const std::string& key : numbers) known.insert({key + ".is", key + ".from"});
   std::vector<std::string> names = numbers;
-  names.insert(names.end(), {"name", "device", "kind", "collectives"});
+  names.insert(names.end(), words.begin(), words.end());
   for (const Setting& s : source.settings) {
     if (known.count(s.path) != 0 || s.path.rfind(kSourcePrefix, 0) == 0 || is_curve_key(s.path)) continue;
     if (std::find(numbers.begin(), numbers.end(), s.path) != numbers.end())
@@ -176,10 +171,7 @@ void check_known(const TomlSource& source) {
     for (const std::string_view end : {".is", ".from"})
       if (path.size() > end.size() && path.substr(path.size() - end.size()) == end)
         path.resize(path.size() - end.size());
-    const std::string near = nearest(path, names);
-    fail_user("{}: unknown key {}; {}", s.where, path,
-              near.empty() ? fmt::format("a hardware file has {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean {}?", near));
+    fail_user("{}: unknown key {}; {}", s.where, path, did_you_mean(path, names, "a hardware file has"));
   }
 }
 

@@ -18,7 +18,9 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 TraceWriter::TraceWriter(const std::string& path) : path_(path) {
-  std::error_code error;
+  std::error_code error, none;
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none))
+    fail_env("cannot write {}: a folder or a device is there; name a file", path);
   if (fs::path(path).has_parent_path()) fs::create_directories(fs::path(path).parent_path(), error);
   if (error) fail_env("cannot make the folder of {}: {}", path, error.message());
   file_ = std::fopen((path + ".tmp").c_str(), "we");

@@ -1,5 +1,5 @@
 // Puts the collectives of tensor parallelism beside the products that they feed or end, in chunks of rows
-// (ops/overlap/overlap.h). Runs on finished Code, after regather and pack.
+// (ops/overlap/overlap.h). Runs on finished Code, after recompute and pack.
 //
 //   before: x.whole = all_gather(x)           a = linear(x.whole, up, _)
 //           y.addend = linear(h, down, _)     y = reduce_scatter(y.addend)

@@ -20,11 +20,11 @@ class Folding {
   // The simulated ranks that take part in a group which the program of `rank` (an index of ranks()) lists, in
   // the group's order.
   std::vector<size_t> members(size_t rank, const CommGroup& group) const;
-  // Whether the group's ranks work on different parts of the data.
-  bool crosses_units(const CommGroup& group) const;
 
  private:
   int32_t unit_of(int32_t rank) const;
+  // Whether the group's ranks work on different parts of the data.
+  bool crosses_units(const CommGroup& group) const;
 
   Mesh mesh_;
   int32_t unit_shards_ = 1;  // shard indices of a unit

@@ -9,36 +9,42 @@
 #include "ops/head/head.h"
 #include "ops/linear/linear.h"
 #include "ops/overlap/overlap.h"
+#include "sim/op_size.h"
 
 namespace trireme {
 namespace {
 
-int64_t rows_of(const TensorType& type) {
-  return count(type.shape) / std::max<int64_t>(1, type.shape.back());
-}
-
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+enum class Direction : uint8_t { forward, backward };
 
 ProductShape of_chunks(const ChunkSizes& s) { return {s.ranks * s.chunk_rows(), s.n, s.k, s.chunks}; }
 
-// A chunk of rows after the other: logits and, with the gradient, dx and dweight.
-std::vector<ProductShape> of_head(const OpSig& sig, bool gradient) {
+// Backward of a linear: its input's gradient.
+ProductShape of_linear(const OpSig& sig, Direction direction) {
+  const auto a = unpack_attrs<LinearAttrs>(sig.attrs);
+  const int64_t rows = rows_of(sig.inputs[0]);
+  return direction == Direction::forward ? ProductShape{rows, a.out, a.in} : ProductShape{rows, a.in, a.out};
+}
+
+// Logits and, with backward, dx and dweight, as if all rows were one chunk.
+std::vector<ProductShape> of_head(const OpSig& sig, Direction direction) {
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
   const int64_t rows = rows_of(sig.inputs[0]);
-  const int64_t chunk = head_chunk_rows(rows, a.vocab, sig.inputs[0].dtype), times = ceil_div(rows, chunk);
-  std::vector<ProductShape> shapes = {{chunk, a.vocab, a.width, times}};
-  if (gradient) {
-    shapes.push_back({chunk, a.width, a.vocab, times});
-    shapes.push_back({a.vocab, a.width, chunk, times});
+  std::vector<ProductShape> shapes = {{rows, a.vocab, a.width}};
+  if (direction == Direction::backward) {
+    shapes.push_back({rows, a.width, a.vocab});
+    shapes.push_back({a.vocab, a.width, rows});
   }
   return shapes;
 }
 
 // Each expert here has an even part of the rows that come.
-std::vector<ProductShape> of_experts(const OpSig& sig, bool gradient) {
+std::vector<ProductShape> of_experts(const OpSig& sig, Direction direction) {
   const ExpertsSizes s = experts_sizes(unpack_attrs<ExpertsAttrs>(sig.attrs), sig.inputs[0]);
   const int64_t rows = std::max<int64_t>(1, s.choices() / std::max<int64_t>(1, s.owned));
-  if (!gradient) return {{rows, 2 * s.ffn, s.width, s.owned}, {rows, s.width, s.ffn, s.owned}};
+  if (direction == Direction::forward)
+    return {{rows, 2 * s.ffn, s.width, s.owned}, {rows, s.width, s.ffn, s.owned}};
   return {{rows, s.width, 2 * s.ffn, s.owned},
           {rows, s.ffn, s.width, s.owned},
           {2 * s.ffn, s.width, rows, s.owned},
@@ -55,23 +61,18 @@ constexpr std::array kTiles = {TileChoice{1, 1, 1.0}, TileChoice{1, 2, 0.95}, Ti
 }  // namespace
 
 std::vector<ProductShape> products_of(const OpSig& sig) {
-  const auto linear = [&](bool forward) -> std::vector<ProductShape> {
-    const auto a = unpack_attrs<LinearAttrs>(sig.attrs);
-    const int64_t rows = rows_of(sig.inputs[0]);
-    return {forward ? ProductShape{rows, a.out, a.in} : ProductShape{rows, a.in, a.out}};
-  };
-  if (sig.kind == "linear") return linear(true);
-  if (sig.kind == "linear_grad_input") return linear(false);
+  if (sig.kind == "linear") return {of_linear(sig, Direction::forward)};
+  if (sig.kind == "linear_grad_input") return {of_linear(sig, Direction::backward)};
   if (sig.kind == "linear_grad_weight") {
     const auto a = unpack_attrs<LinearGradWeightAttrs>(sig.attrs);
     return {{a.out, a.in, rows_of(sig.inputs[0])}};
   }
   if (sig.kind == "gather_linear") return {of_chunks(gather_linear_sizes(sig))};
   if (sig.kind == "linear_scatter") return {of_chunks(linear_scatter_sizes(sig))};
-  if (sig.kind == "head_loss") return of_head(sig, false);
-  if (sig.kind == "head_loss_grad") return of_head(sig, true);
-  if (sig.kind == "experts") return of_experts(sig, false);
-  if (sig.kind == "experts_grad") return of_experts(sig, true);
+  if (sig.kind == "head_loss") return of_head(sig, Direction::forward);
+  if (sig.kind == "head_loss_grad") return of_head(sig, Direction::backward);
+  if (sig.kind == "experts") return of_experts(sig, Direction::forward);
+  if (sig.kind == "experts_grad") return of_experts(sig, Direction::backward);
   return {};
 }
 
@@ -85,7 +86,8 @@ double tile_share(const KernelModel& kernels, const ProductShape& shape) {
     const double used = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
     best = std::max(best, used / static_cast<double>(places) * tile.reach);
   }
-  return best;
+  const auto inner = static_cast<double>(shape.inner);
+  return best * inner / (inner + static_cast<double>(kernels.tile_fill));
 }
 
 }  // namespace trireme

@@ -18,8 +18,9 @@ struct ProductShape {
 // Empty for ops that are no matrix products, attention among them.
 std::vector<ProductShape> products_of(const OpSig& sig);
 
-// Of the peak, what is left when the last wave of tiles leaves units idle and the edges of tiles hang over:
-// of (0, 1]. The kernel with the best of some sizes of tiles is taken; smaller ones reach less.
+// Of the peak, what is left when the last wave of tiles leaves units idle, the edges of tiles hang over and
+// each tile is filled and drained: of (0, 1]. The kernel with the best of some sizes of tiles is taken;
+// smaller ones reach less.
 double tile_share(const KernelModel& kernels, const ProductShape& shape);
 
 }  // namespace trireme

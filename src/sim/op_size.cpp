@@ -13,10 +13,6 @@
 namespace trireme {
 namespace {
 
-int64_t rows_of(const TensorType& type) {
-  return count(type.shape) / std::max<int64_t>(1, type.shape.back());
-}
-
 bool starts_with(const OpSig& sig, std::string_view start) {
   return std::string_view(sig.kind).starts_with(start);
 }
@@ -97,6 +93,10 @@ std::string curve_of_op(const OpSig& sig) {
 
 std::string_view dtype_of_op(const OpSig& sig) {
   return name_of(sig.inputs.empty() ? DType::f32 : sig.inputs[0].dtype);
+}
+
+int64_t rows_of(const TensorType& type) {
+  return count(type.shape) / std::max<int64_t>(1, type.shape.back());
 }
 
 double work_of_size(std::string_view curve, const std::vector<int64_t>& size) {

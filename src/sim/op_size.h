@@ -22,6 +22,8 @@ std::string curve_of_op(const OpSig& sig);
 // Name of its first input's dtype: "bf16".
 std::string_view dtype_of_op(const OpSig& sig);
 
+int64_t rows_of(const TensorType& type);  // its elements over its last dim
+
 // What time is proportional to beyond a curve's ends: the FLOPs or bytes of a size up to a constant factor.
 double work_of_size(std::string_view curve, const std::vector<int64_t>& size);
 

@@ -23,9 +23,24 @@ double exposed_s(double compute_s, double wire_s, double units_taken, int64_t pa
   return alone + together - covering;
 }
 
+const std::vector<int32_t>& ranks_of(const Program& program, CommId comm) {
+  CHECK(comm.valid(), "{}: an op talks on an axis without ranks", program.name);
+  return program.comms[static_cast<size_t>(comm.index)].ranks;
+}
+
+// None where the op stays on its rank.
+std::optional<BlockAxis> axis_named_by(const Op& op) {
+  for (int a = 0; a < kBlockAxes; ++a)
+    if (name_of(static_cast<BlockAxis>(a)) == axis_of(op)) return static_cast<BlockAxis>(a);
+  return std::nullopt;
+}
+
 class Pricer {
  public:
-  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
+  // On as many threads as the program is compiled for: a run may keep to fewer than there are.
+  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {
+    if (cluster.hardware->kind == DeviceClass::cpu) cluster_.share.threads = program.threads;
+  }
 
   ActionPrice of(const Action& action) {
     if (action.stream != Stream::compute) return of_transfers(action);
@@ -34,30 +49,18 @@ class Pricer {
     const auto [it, fresh] = sections_.try_emplace(key);
     if (fresh)
       for (const Op* op : ops_of(program_.code(CodeId(key.first)), key.second))
-        add(it->second, signature(*op, program_.code(CodeId(key.first)).values), *op);
+        add(it->second, program_.code(CodeId(key.first)), *op);
     return it->second;
   }
 
  private:
-  void add(ActionPrice& price, const OpSig& sig, const Op& op) const {
-    const double compute = kernel_s(cluster_, sig);
-    price.compute_s += compute;
-    const OpDef& def = op_def(op.kind);
-    const std::string_view axis = axis_of(op);
-    if (axis.empty() || def.wire_bytes == nullptr) return;
-    const int64_t bytes = def.wire_bytes(sig);
-    if (bytes == 0) return;
-    for (int a = 0; a < kBlockAxes; ++a) {
-      if (name_of(static_cast<BlockAxis>(a)) != axis) continue;
-      const Talk talk = talk_of(sig);
-      const CommId comm = program_.axes[static_cast<size_t>(a)];
-      const WireTime each = wire_time(cluster_, talk.collective, bytes / talk.calls, ranks_of(comm));
-      const double wire = each.seconds * static_cast<double>(talk.calls);
-      const double exposed = exposed_s(compute, wire, cluster_.hardware->kernels.communication, talk.parts);
-      price.axis_s[static_cast<size_t>(a)] += exposed;
-      price.hidden_s[static_cast<size_t>(a)] += std::max(0.0, wire - exposed);
-      price.axis_between = price.axis_between || each.between;
-    }
+  void add(ActionPrice& price, const Code& code, const Op& op) const {
+    const OpPrice each = price_op(program_, code, op, cluster_);
+    price.compute_s += each.compute_s;
+    if (!each.axis) return;
+    price.axis_s[static_cast<size_t>(*each.axis)] += each.exposed_s;
+    price.hidden_s[static_cast<size_t>(*each.axis)] += each.hidden_s;
+    price.axis_between = price.axis_between || each.between;
   }
 
   ActionPrice of_load() const {
@@ -76,25 +79,38 @@ class Pricer {
       const auto key = std::pair(std::pair(transfer.comm.index, transfer.op), bytes);
       const auto [it, fresh] = wires_.try_emplace(key);
       if (fresh)
-        it->second =
-            wire_time(cluster_, message ? "send" : name_of(transfer.op), bytes, ranks_of(transfer.comm));
+        it->second = wire_time(cluster_, message ? "send" : name_of(transfer.op), bytes,
+                               ranks_of(program_, transfer.comm));
       price.transfers.push_back(it->second);
     }
     return price;
   }
 
-  const std::vector<int32_t>& ranks_of(CommId comm) const {
-    CHECK(comm.valid(), "{}: an op talks on an axis without ranks", program_.name);
-    return program_.comms[static_cast<size_t>(comm.index)].ranks;
-  }
-
   const Program& program_;
-  const Cluster& cluster_;
+  Cluster cluster_;
   std::map<std::pair<int64_t, Section>, ActionPrice> sections_;
   std::map<std::pair<std::pair<int64_t, CommOp>, int64_t>, WireTime> wires_;
 };
 
 }  // namespace
+
+OpPrice price_op(const Program& program, const Code& code, const Op& op, const Cluster& cluster) {
+  const OpSig sig = signature(op, code.values);
+  OpPrice price{.compute_s = kernel_s(cluster, sig)};
+  const OpDef& def = op_def(op.kind);
+  price.axis = axis_named_by(op);
+  price.sent_bytes = price.axis && def.wire_bytes != nullptr ? def.wire_bytes(sig) : 0;
+  if (price.sent_bytes == 0) return price;
+  const Talk talk = talk_of(sig);
+  const std::vector<int32_t>& ranks = ranks_of(program, program.axes[static_cast<size_t>(*price.axis)]);
+  const WireTime each = wire_time(cluster, talk.collective, price.sent_bytes / talk.calls, ranks);
+  const double wire_s = each.seconds * static_cast<double>(talk.calls);
+  price.exposed_s = exposed_s(price.compute_s, wire_s, cluster.hardware->kernels.communication, talk.parts);
+  price.hidden_s = std::max(0.0, wire_s - price.exposed_s);
+  price.in_parts = talk.parts > 1;
+  price.between = each.between;
+  return price;
+}
 
 double ActionPrice::total_s() const {
   double seconds = compute_s;

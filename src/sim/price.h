@@ -2,6 +2,7 @@
 // curves or, where it has none, by FLOPs and bytes; collectives by bytes, links and hops.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,18 @@ struct WireTime {
 // Of a collective of `op` ("all_reduce", ..., "send") over these ranks in which each sends `bytes`.
 WireTime wire_time(const Cluster& cluster, std::string_view op, int64_t bytes,
                    const std::vector<int32_t>& ranks);
+
+// One op inside a block, on one rank.
+struct OpPrice {
+  double compute_s = 0;  // of its kernel
+  // Of an op that names an axis: what of its talk there leaves compute waiting, and what goes on beside it.
+  std::optional<BlockAxis> axis;
+  double exposed_s = 0, hidden_s = 0;
+  bool in_parts = false;  // which go one by one beside the op's compute
+  bool between = false;   // nodes
+  int64_t sent_bytes = 0;
+};
+OpPrice price_op(const Program& program, const Code& code, const Op& op, const Cluster& cluster);
 
 // What an action keeps busy.
 struct ActionPrice {

@@ -9,6 +9,10 @@ namespace trireme {
 CompileOptions compile_options(const RunSpec& spec, const Cluster& cluster) {
   CompileOptions options;
   options.threads = static_cast<int>(cluster.share.threads);
+  // As train shares them among the ranks of a node; buffers have a part for each thread.
+  if (spec.run.threads && cluster.hardware->kind == DeviceClass::cpu)
+    options.threads =
+        static_cast<int>(std::max<int64_t>(1, *spec.run.threads / cluster.share.ranks_per_node));
   if (cluster.hardware->kind == DeviceClass::gpu) options.weights = WeightForm::plain;
   if (spec.eval.every_steps > 0 && !spec.data.val.empty())
     options.eval_micro_batches = eval_micro_batches(spec, spec.eval.sequences);

@@ -76,11 +76,9 @@ class Replay {
         fold_(input.programs.at(0).mesh, input.disturbance),
         flow_(fold_.ranks().size(), input.cluster.hardware->kernels.communication),
         ranks_(fold_.ranks()) {
-    for (const Program& program : input.programs) {
-      const Timeline* timeline = find_timeline(program, input.timeline);
-      CHECK(timeline != nullptr, "{} has no timeline {}", program.name, input.timeline);
-      timelines_.push_back(timeline);
-      prices_.push_back(price(program, *timeline, input.cluster));
+    for (size_t p = 0; p < input.programs.size(); ++p) {
+      timelines_.push_back(&timeline_of(input, p));
+      prices_.push_back(price(input.programs[p], *timelines_.back(), input.cluster));
     }
     for (size_t r = 0; r < ranks_.size(); ++r) add_walker(r);
   }
@@ -125,6 +123,11 @@ class Replay {
     walkers_.push_back(std::move(walker));
   }
 
+  double slower(Reach reach) const {
+    const Disturbance& d = input_.disturbance;
+    return reach == Reach::between ? d.between_slower : d.inside_slower;
+  }
+
   double& part(size_t r, TimePart which) { return ranks_[r].parts[static_cast<size_t>(which)]; }
 
   // The rank's main thread, as far as it gets.
@@ -142,7 +145,7 @@ class Replay {
       walker.blocked_since = -1;
       ++walker.next;
       SimSpan& span = ranks_[r].spans[i];
-      span = {i, flow_.now(), flow_.now()};
+      span = {i, flow_.now(), flow_.now(), flow_.now()};
       if (action.stream == Stream::compute) {
         compute(r, i);
         continue;
@@ -156,10 +159,9 @@ class Replay {
   void compute(size_t r, size_t i) {
     Walker& walker = walkers_[r];
     const ActionPrice& price = (*walker.prices)[i];
-    const Disturbance& d = input_.disturbance;
     double talk = 0;
     for (const double s : price.axis_s) talk += s;
-    talk *= price.axis_between ? d.between_slower : d.inside_slower;
+    talk *= slower(reach_of(price.axis_between));
     const double seconds = price.compute_s * ranks_[r].slowdown + talk;
     walker.computes = true;
     note({true, r, seconds},
@@ -196,8 +198,7 @@ class Replay {
     std::vector<FlowEnd> ends;
     for (size_t k = 0; k < meeting.members.size(); ++k)
       ends.push_back({meeting.members[k], !message || k == 0, !message || k > 0});
-    const Disturbance& d = input_.disturbance;
-    const double seconds = wire.seconds * (wire.between ? d.between_slower : d.inside_slower);
+    const double seconds = wire.seconds * slower(reach_of(wire.between));
     for (const size_t member : meeting.members) {
       const Queue& queue = queue_at(member, m);
       Progress& progress = walkers_[member].progress[queue.actions.front()];
@@ -229,12 +230,10 @@ class Replay {
     span.end_s = flow_.now();
     const ActionPrice& price = (*walker.prices)[i];
     const double stretch = seconds > 0 ? (span.end_s - span.start_s) / seconds : 0;
-    const Disturbance& d = input_.disturbance;
     part(r, part_of(walker.action(i).kind)) += price.compute_s * ranks_[r].slowdown * stretch;
     for (int a = 0; a < kBlockAxes; ++a)
       part(r, part_of(static_cast<BlockAxis>(a))) +=
-          price.axis_s[static_cast<size_t>(a)] * stretch *
-          (price.axis_between ? d.between_slower : d.inside_slower);
+          price.axis_s[static_cast<size_t>(a)] * stretch * slower(reach_of(price.axis_between));
     walker.progress[i].done = true;
     walker.computes = false;
     advance(r);
@@ -250,7 +249,9 @@ class Replay {
       queue.arrived = false;
       const size_t i = queue.actions.front();
       if (++queue.transfer < walker.action(i).transfers.size()) continue;
-      ranks_[members[k]].spans[i].end_s = flow_.now();
+      SimSpan& span = ranks_[members[k]].spans[i];
+      span.end_s = flow_.now();
+      span.moves_s = walker.progress[i].wire_start_s;
       walker.progress[i].done = true;
       queue.actions.pop_front();
       queue.transfer = 0;
@@ -315,6 +316,12 @@ std::string_view name_of(TimePart part) {
 const SimRank& StepSimulation::busiest() const {
   const auto busy = [](const SimRank& rank) { return -rank.part(TimePart::bubble); };
   return *std::ranges::max_element(ranks, {}, busy);
+}
+
+const Timeline& timeline_of(const SimulationInput& input, size_t program) {
+  const Timeline* timeline = find_timeline(input.programs.at(program), input.timeline);
+  CHECK(timeline != nullptr, "{} has no timeline {}", input.programs[program].name, input.timeline);
+  return *timeline;
 }
 
 StepSimulation simulate_step(const SimulationInput& input) { return Replay(input).run(); }

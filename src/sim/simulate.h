@@ -55,6 +55,8 @@ struct SimulationInput {
 struct SimSpan {
   size_t action = 0;  // of the timeline
   double start_s = 0, end_s = 0;
+  // Of a comm or p2p action: when the last of its members had come and bytes began to move.
+  double moves_s = 0;
 };
 
 struct SimRank {
@@ -73,6 +75,9 @@ struct StepSimulation {
   // The rank whose compute stream is busiest: the one that the step's time is explained by.
   const SimRank& busiest() const;
 };
+
+// The timeline that is simulated, of one of the programs. CHECKs that it has it.
+const Timeline& timeline_of(const SimulationInput& input, size_t program);
 
 // CHECKs that the programs come to their end (lower/check_ranks.h proves it).
 StepSimulation simulate_step(const SimulationInput& input);

@@ -7,61 +7,32 @@
 
 #include "base/error.h"
 #include "compile/comm_report.h"
-#include "compile/timeline_text.h"
+#include "compile/timeline_rows.h"
 
 namespace trireme {
-namespace {
-
-// Rows: the step, its streams, the axes of ops inside blocks, then a link each.
-constexpr int64_t kStepRow = 0, kComputeRow = 1, kCommRow = 2, kFirstAxisRow = 3,
-                  kFirstP2pRow = kFirstAxisRow + kBlockAxes;
-
-int64_t row_of(const Action& action) {
-  if (action.stream == Stream::p2p) return kFirstP2pRow + action.transfers[0].comm.index;
-  return action.stream == Stream::comm ? kCommRow : kComputeRow;
-}
-
-std::string row_name(const Program& program, const Action& action) {
-  std::string name(name_of(action.stream));
-  if (action.stream == Stream::p2p)
-    name += " " + program.comms[static_cast<size_t>(action.transfers[0].comm.index)].name;
-  return name;
-}
-
-std::string name_of_action(const Program& program, const Action& action) {
-  std::string name(name_of(action.kind));
-  if (const std::string subject = subject_of(program, action); !subject.empty()) name += " " + subject;
-  if (action.micro_batch >= 0) name += fmt::format(" mb {}", action.micro_batch);
-  return name;
-}
-
-}  // namespace
-
 RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
                    std::span<const ActionTime> times, std::span<const AxisCall> calls) {
   CHECK(times.size() == timeline.actions.size(), "{} times of {} actions", times.size(),
         timeline.actions.size());
-  RankTrace trace{.step = step, .rows = {{kStepRow, "step"}}, .spans = {}};
-  const auto add = [&](std::string name, std::string_view category, int64_t row, const ActionTime& time) {
+  RankTrace trace{.step = step, .rows = {}, .spans = {}};
+  const auto add = [&](std::string name, std::string_view category, const TimelineRow& row,
+                       const ActionTime& time) {
+    trace.rows.try_emplace(row.number, row.name);
     trace.spans.push_back({.name = std::move(name),
                            .category = std::string(category),
                            .rank = step.rank,
-                           .stream = row,
+                           .stream = row.number,
                            .start_us = (time.start_s - step.start_s) * 1e6,
                            .duration_us = (time.end_s - time.start_s) * 1e6});
   };
-  add("step", "step", kStepRow, {step.start_s, step.end_s});
+  add("step", "step", step_row(), {step.start_s, step.end_s});
   for (size_t i = 0; i < times.size(); ++i) {
     const Action& action = timeline.actions[i];
-    const int64_t row = row_of(action);
-    trace.rows.try_emplace(row, row_name(program, action));
-    add(name_of_action(program, action), name_of(action.stream), row, times[i]);
+    add(name_of_action(program, action), name_of(action.stream), row_of(program, action), times[i]);
     if (!action.transfers.empty()) trace.spans.back().bytes = sent_bytes(program, action);
   }
   for (const AxisCall& call : calls) {
-    const int64_t row = kFirstAxisRow + static_cast<int64_t>(call.axis);
-    trace.rows.try_emplace(row, fmt::format("axis {}", name_of(call.axis)));
-    add(fmt::format("{} in {}", call.op, name_of_action(program, timeline.actions[call.action])), "axis", row,
+    add(name_of_axis_call(call.op, program, timeline.actions[call.action]), "axis", row_of(call.axis),
         call.time);
     trace.spans.back().bytes = call.sent_bytes;
   }

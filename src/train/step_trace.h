@@ -20,15 +20,13 @@ struct TracedStep {
   double start_s = 0, end_s = 0;  // by seconds_now(): the engine's whole step
 };
 
-// What a rank shows of a step, times from its own start. Rows, top to bottom: the step, the compute stream,
-// the comm stream, one per axis that ops inside blocks talk on, and one per group that sends or receives.
+// What a rank shows of a step, times from its own start, in the rows of compile/timeline_rows.h.
 struct RankTrace {
   TracedStep step;
   std::map<int64_t, std::string> rows;  // by TraceSpan::stream
   std::vector<TraceSpan> spans;         // the step, every action of the timeline in its order, calls
 };
 
-// Actions are named as `trireme compile --print timeline` has them: "forward layers.0 mb 1".
 RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
                    std::span<const ActionTime> times, std::span<const AxisCall> calls = {});
 

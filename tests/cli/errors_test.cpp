@@ -239,6 +239,13 @@ TEST(Help, OfEverySubcommandHasAnExample) {
                                            {"ckpt", "ls"},
                                            {"ckpt", "verify"},
                                            {"compile"},
+                                           {"fit"},
+                                           {"flops"},
+                                           {"mfu"},
+                                           {"hours"},
+                                           {"cost"},
+                                           {"interval"},
+                                           {"lr"},
                                            {"config"},
                                            {"config", "show"},
                                            {"config", "reference"}};

@@ -22,7 +22,8 @@ TEST(Ranks, EveryLayoutTrainsTheSameRun) {
         Settings{{"parallel.dp_shard", "2"}, {"parallel.zero", "2"}},
         Settings{{"parallel.dp_shard", "2"}, {"parallel.dp_replicate", "2"}, {"parallel.zero", "3"}},
         Settings{{"parallel.pp", "2"}, {"parallel.dp_shard", "2"}, {"parallel.zero", "2"}},
-        Settings{{"parallel.pp", "4"}, {"parallel.schedule", "gpipe"}}}) {
+        Settings{{"parallel.pp", "4"}, {"parallel.schedule", "gpipe"}},
+        Settings{{"parallel.dp_shard", "2"}, {"parallel.zero", "3"}, {"parallel.recompute", "full"}}}) {
     Settings settings = with(layout);
     settings["run.name"] = "many-" + std::to_string(n++);
     const Outcome outcome = tiny.train(settings);
@@ -41,6 +42,7 @@ TEST(Ranks, ARunMayChangeItsLayoutWhenItIsResumed) {
   ASSERT_EQ(tiny.train(settings, {"--ranks", "2"}).exit_code, 0);
   settings["run.steps"] = "12";
   settings["parallel.zero"] = "1";
+  settings["parallel.recompute"] = "selective";
   ASSERT_EQ(tiny.train(settings, {"--ranks", "2"}).exit_code, 0);
   EXPECT_EQ(tiny.fingerprint("parts"), tiny.fingerprint("one"));
 }

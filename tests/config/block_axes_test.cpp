@@ -33,6 +33,14 @@ TEST(BlockAxesKeys, Defaults) {
   EXPECT_EQ(cut.batch.lanes, 2);
 }
 
+TEST(BlockAxesKeys, CountsOfExpertsAreCutByBothAxes) {
+  const Keys moe = {"model.family=llama", "moe.experts=2", "moe.top_k=1",    "moe.expert_ffn=64",
+                    "parallel.tp=2",      "parallel.cp=4", "data.seq_len=64"};
+  EXPECT_THAT(error_with(moe), HasSubstr("parallel.cp = 4 with parallel.tp = 2 and sequence = true does not "
+                                         "divide moe.experts = 2; use 1 or 2, or sequence = false"));
+  EXPECT_EQ(with(joined(moe, {"parallel.sequence=false"})).parallel.cp, 4);
+}
+
 TEST(BlockAxesKeys, ApplyToTheirAxisOnly) {
   for (const char* key : {"sequence=false", "sequence=true", "etp=1"})
     EXPECT_THAT(error_with({fmt::format("parallel.{}", key)}),

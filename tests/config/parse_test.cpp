@@ -75,7 +75,7 @@ TEST(Parse, WrongTypes) {
   EXPECT_EQ(error_with({"lr.kind=3"}), "--set: lr.kind = 3 is not one of constant, linear, cosine, wsd");
   EXPECT_EQ(error_of(kBase + "dir = 3\n"), "a.toml:17: run.dir = 3 is not a string; put it in quotes");
   EXPECT_EQ(error_of(kBase + "dir = 1979-05-27\n"),
-            "a.toml:17: run.dir = a date or time is not a string; put it in quotes");
+            "a.toml:17: run.dir = 1979-05-27 is not a string; put it in quotes");
   EXPECT_EQ(error_of(kBase + "seed = [1]\n"), "a.toml:17: run.seed = [1] is not a whole number");
   EXPECT_EQ(error_of(kBase + "dir = \"a\\u0000b\"\n"),
             "a.toml:17: run.dir = \"a\\u0000b\" is not text without zero bytes");

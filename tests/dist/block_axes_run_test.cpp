@@ -75,6 +75,8 @@ TEST(BlockAxesRun, SendsTheBytesOfThePlan) {
     expect_planned_bytes(gpt2, {.lanes = 1, .cp = 4, .cp_mode = "ring"});
     expect_planned_bytes(gpt2, {.lanes = 1, .tp = 2, .cp = 2, .cp_mode = "ulysses"});
     expect_planned_bytes(gpt2, {.lanes = 1, .pp = 2, .schedule = "zb_h1", .tp = 2});
+    for (const char* recompute : {"selective", "full"})
+      expect_planned_bytes(gpt2, {.lanes = 1, .tp = 2, .cp = 2, .recompute = recompute});
   }
 }
 

@@ -174,9 +174,10 @@ int run_rank(RankLink& link, const RunSpec& spec, const Span& steps, const Trace
 std::string name_of(const Layout& l) {
   return fmt::format(
       "pp {} ({}, {} stages each) x dp_replicate {} x dp_shard {}, zero {}, lanes {}, reshard {}, each {}, "
-      "prefetch {}; tp {} (sequence {}, chunks {}), cp {} ({}), ep {}, etp {}",
+      "prefetch {}; tp {} (sequence {}, chunks {}), cp {} ({}), ep {}, etp {}; recompute {}",
       l.pp, l.schedule, l.virtual_stages, l.replicate, l.shard, l.zero, l.lanes, l.reshard,
-      l.each_micro_batch, l.prefetch, l.tp, l.sequence, l.tp_chunks, l.cp, l.cp_mode, l.ep, l.etp);
+      l.each_micro_batch, l.prefetch, l.tp, l.sequence, l.tp_chunks, l.cp, l.cp_mode, l.ep, l.etp,
+      l.recompute);
 }
 
 RunSpec spec_of(const RunForm& form, const Layout& l) {
@@ -185,7 +186,7 @@ RunSpec spec_of(const RunForm& form, const Layout& l) {
       : form.family == "llama"
           ? fmt::format("kv_heads = {}\nqk_norm = true\ntie_embeddings = false", form.kv_heads)
           : "";
-  std::string styles;
+  std::string styles = fmt::format("recompute = \"{}\"\n", l.recompute);
   if (l.zero == 3) styles += fmt::format("reshard_after_forward = {}\n", l.reshard);
   if (l.zero >= 2) styles += fmt::format("reduce_each_micro_batch = {}\n", l.each_micro_batch);
   if (l.zero >= 1) styles += fmt::format("prefetch = {}\n", l.prefetch);

@@ -28,6 +28,7 @@ struct Layout {
   int64_t cp = 1;
   std::string cp_mode = "ring";
   int64_t ep = 1, etp = 1;
+  std::string recompute = "none";
   int64_t ranks() const { return pp * replicate * shard * cp * tp; }
 };
 

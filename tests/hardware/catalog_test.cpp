@@ -1,6 +1,7 @@
 // The machines that are built in are whole, sourced and read back; others are found by path.
 #include "hardware/catalog.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,12 +10,15 @@
 #include <fstream>
 #include <set>
 
+#include "hardware/quantity.h"
 #include "hardware_text.h"
 
 namespace trireme::test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
   std::set<std::string> names;
@@ -32,6 +36,25 @@ TEST(Catalog, EveryFileIsBuiltInAndReadsBack) {
   for (const auto& entry : std::filesystem::directory_iterator(TRIREME_SOURCE_DIR "/hardware"))
     files.insert(entry.path().stem());
   EXPECT_EQ(names, files);
+}
+
+// docs/hardware.md's line of a machine.
+std::string table_line(const Hardware& h) {
+  const auto rate = [](double bytes_per_s) { return quantity_text(Measure::bytes_per_s, bytes_per_s); };
+  const std::string bf16 = fmt::format("{:g} TFLOP/s", h.peak_of(PeakType::bf16) / 1e12);
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", h.name, h.device, bf16,
+                     quantity_text(Measure::bytes, static_cast<double>(h.memory_bytes)),
+                     rate(h.memory_bytes_per_s), h.devices_per_node, rate(h.inside.bytes_per_s),
+                     rate(h.between.bytes_per_s));
+}
+
+TEST(Catalog, ThePageHasEveryMachineAsItsFileDoes) {
+  std::ifstream file(TRIREME_SOURCE_DIR "/docs/hardware.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string table;
+  for (const BuiltInHardware& known : built_in_hardware())
+    table += table_line(load_hardware(std::string(known.name)));
+  EXPECT_THAT(page, HasSubstr(table)) << table;
 }
 
 TEST(Catalog, APathIsRead) {
@@ -60,7 +83,16 @@ TEST(Catalog, RefusesWhatItDoesNotKnow) {
       error_for("h100-sxn"),
       "unknown hardware h100-sxn: neither a file nor a machine that Trireme knows; did you mean h100-sxm?");
   EXPECT_THAT(error_for("quantum-annealer-9000"), HasSubstr("those are "));
-  EXPECT_THROW(load_hardware(testing::TempDir()), EnvError);
+  EXPECT_THAT(error_for("h100"),
+              EndsWith("did you mean h100-500w-eager or h100-500w or h100-pcie or h100-sxm?"));
+  EXPECT_THAT(error_for("H100-SXM"), EndsWith("did you mean h100-sxm?"));
+  EXPECT_THAT(error_for("nowhere/h100-sxm.toml"), EndsWith("did you mean h100-sxm?"));
+  EXPECT_THAT(error_for(""), StartsWith("unknown hardware \"\": "));
+  EXPECT_THAT(error_for(testing::TempDir()), HasSubstr("is a folder, not a file"));
+  const std::string empty = testing::TempDir() + "empty.toml";
+  std::ofstream(empty).close();
+  EXPECT_THAT(error_for(empty), HasSubstr("name is missing"));
+  EXPECT_THAT(error_for("/dev/zero"), HasSubstr("has more than"));  // does not read on for ever
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ TEST(ReadHardware, ReadsEveryNumber) {
   EXPECT_EQ(h.overhead_bytes, 200'000'000);
   EXPECT_EQ(h.kernels.launch_s, 2e-6);
   EXPECT_EQ(h.kernels.units, 1);
+  EXPECT_EQ(h.kernels.unfused, 1);
+  EXPECT_EQ(h.kernels.tile_fill, 0);
   EXPECT_EQ(h.devices_per_node, 2);
   EXPECT_EQ(h.inside.bytes_per_s, 8e9);
   EXPECT_EQ(h.between.bytes_per_s, 0);
@@ -41,6 +43,7 @@ TEST(ReadHardware, ReadsEveryNumber) {
   EXPECT_EQ(h.ops[0].points, points);
   ASSERT_EQ(h.comms.size(), 1u);
   EXPECT_EQ(h.comms[0].points[1], (std::pair<int64_t, double>{65536, 30e-6}));
+  EXPECT_EQ(parse_hardware(changed("200 MB", "1.2 GiB"), "box.toml").overhead_bytes, 1288490189);
   EXPECT_EQ(h.source_of.front(), (std::pair<std::string, std::string>{"peak.fp32", "sheet"}));
 }
 
@@ -81,10 +84,14 @@ TEST(ReadHardware, RefusesNumbersWithoutUnitSourceOrSense) {
   EXPECT_THAT(error_of(changed("is = \"198 GFLOP/s\", ", "")),
               HasSubstr("peak.fp32 has a source but no value; write"));
   EXPECT_EQ(error_of(changed("0.9", "1.1")),
-            "box.toml:16: kernels.product.is = 1.1 is out of range; it is above 0 and at most 1");
+            "box.toml:16: kernels.product.is = 1.1 is out of range; it is at least 0.0001 and at most 1");
   EXPECT_THAT(error_of(changed("0.9", "0")), HasSubstr("kernels.product.is = 0 is out of range"));
+  // Times that such a machine takes would not be finite.
+  EXPECT_THAT(error_of(changed("0.9", "1e-300")), HasSubstr("it is at least 0.0001 and at most 1"));
   EXPECT_THAT(error_of(changed("0.9", "\"a lot\"")), HasSubstr("is not a number; write it like 0.75"));
   EXPECT_THAT(error_of(changed("0.9", "nan")), HasSubstr("is out of range"));
+  EXPECT_THAT(error_of(changed("[node]", "unfused = { is = 0.5, from = \"sheet\" }\n[node]")),
+              HasSubstr("kernels.unfused.is = 0.5 is out of range; it is at least 1 and at most 100"));
   EXPECT_THAT(error_of(changed("is = 2,", "is = 2.5,")),
               HasSubstr("node.devices.is = 2.5 is not a whole number"));
   EXPECT_THAT(error_of(changed("200 MB", "30 GB")),

@@ -2,6 +2,7 @@
 #include "obs/trace.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -56,6 +57,16 @@ TEST(Trace, AFolderInItsPlaceIsSaid) {
   const ScratchFolder folder;
   fs::create_directories(folder / "t.json.tmp");
   EXPECT_THROW(TraceWriter(folder / "t.json"), EnvError);
+}
+
+// Renamed into its place, a file would take that of a device: so root once lost a /dev/full.
+TEST(Trace, DoesNotTakeThePlaceOfAFolderOrAPipe) {
+  const ScratchFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(TraceWriter{pipe}, EnvError);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_THROW(TraceWriter{folder.path()}, EnvError);
 }
 
 }  // namespace

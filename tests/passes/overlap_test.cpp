@@ -5,7 +5,7 @@
 
 #include "passes/autodiff.h"
 #include "passes/pack.h"
-#include "passes/regather.h"
+#include "passes/recompute.h"
 #include "passes/shard_text.h"
 
 namespace trireme::test {
@@ -38,7 +38,7 @@ bool has(const Outline& outline, const std::string& name) {
 Code overlapped(const std::string& text, const std::vector<ParamUse>& uses, bool sequence,
                 BackwardForm form = BackwardForm::whole) {
   Code code = autodiff(cut(text, uses, tensor_plan(2, 1, sequence)), form, {"tp", 2, 1});
-  regather(code, form);
+  recompute(code, form, Rerun::gathers);
   pack_weights(code);
   overlap_collectives(code, 2);
   verify(code, "overlap");

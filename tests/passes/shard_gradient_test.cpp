@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/autodiff.h"
-#include "passes/regather.h"
+#include "passes/recompute.h"
 #include "passes/shard_text.h"
 
 namespace trireme::test {
@@ -30,8 +30,8 @@ std::string outline(const Code& code) {
 Code code_of(const Graph& graph, const ShardPlan& plan, BackwardForm form) {
   Code code = autodiff(graph, form, {"tp", plan.params.tp, plan.params.tp_rank});
   verify(code, "autodiff");
-  regather(code, form);
-  verify(code, "regather");
+  recompute(code, form, Rerun::gathers);
+  verify(code, "recompute");
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/attention/attention.h"
+#include "ops/head/head.h"
 #include "ops/linear/linear.h"
 #include "sim/kernels.h"
 #include "sim/machine.h"
@@ -49,6 +50,35 @@ TEST(KernelPrice, AttentionHasFractionsOfItsOwn) {
                   {y, {DType::f32, {1, 8, 4096}}}};
   const double pairs = 4096.0 * 4097 / 2;
   EXPECT_NEAR(kernel_s(cluster, sig), 4 * 1024 * pairs / 0.5e12, 1e-12);
+}
+
+TEST(KernelPrice, UnfusedKernelsMoveMoreBytes) {
+  Hardware h = round_hardware();
+  h.kernels.unfused = 3;
+  const Cluster cluster = cluster_on(h, 8, 1);
+  const TensorType x{DType::bf16, {1000, 1000}};
+  EXPECT_NEAR(kernel_s(cluster, {"add", {}, {x, x}, {x}}), 3 * 6e6 / 1e11, 1e-12);
+  EXPECT_DOUBLE_EQ(kernel_s(cluster, linear(1000, 1000, 1000)), 2e9 / 1e12);
+}
+
+TEST(KernelPrice, LogitsGoThroughAGpusMemory) {
+  Hardware h = round_hardware();
+  const TensorType x{DType::bf16, {1000, 1000}}, weight{DType::bf16, {4000, 1000}};
+  const OpSig loss{"head_loss",
+                   pack_attrs(HeadLossAttrs{.vocab = 4000, .width = 1000}),
+                   {x, weight, {DType::i32, {1000}}},
+                   {{DType::f64, {2}}}};
+  const double product = 8e9 / 1e12, logits = 4e6 * 8 / 1e11;
+  EXPECT_NEAR(kernel_s(cluster_on(h, 8, 1), loss), product + logits, 1e-12);
+  h.kernels.unfused = 3;
+  EXPECT_NEAR(kernel_s(cluster_on(h, 8, 1), loss), product + 3 * logits, 1e-12);
+  h.kind = DeviceClass::cpu;
+  EXPECT_NEAR(kernel_s(cluster_on(h, 8, 1), loss), product, 1e-12);
+}
+
+TEST(TileShare, CountsFillingATile) {
+  const KernelModel kernels{.tile_fill = 256};
+  EXPECT_DOUBLE_EQ(tile_share(kernels, {128, 256, 768}), 0.75);
 }
 
 TEST(TileShare, CountsTheLastWaveAndTheEdges) {

@@ -98,5 +98,21 @@ TEST(SimulateStep, TwoRunsGiveTheSameNumbers) {
             simulate("pp = 2\ndp_shard = 4\nzero = 3").step_s);
 }
 
+TEST(SimulateStep, ProgramsAreOfTheThreadsThatTheRunHas) {
+  Hardware hardware = round_hardware();
+  RunSpec spec = spec_of("dp_shard = 2");
+  Cluster cluster = cluster_on(hardware, 2, 1);
+  cluster.share.threads = 4;
+  EXPECT_EQ(compile_options(spec, cluster).threads, 4);
+  spec.run.threads = 2;
+  EXPECT_EQ(compile_options(spec, cluster).threads, 4) << "a gpu's kernels do not ask";
+  hardware.kind = DeviceClass::cpu;
+  EXPECT_EQ(compile_options(spec, cluster).threads, 1);
+  spec.run.threads = 1;
+  EXPECT_EQ(compile_options(spec, cluster).threads, 1);
+  spec.run.threads.reset();
+  EXPECT_EQ(compile_options(spec, cluster).threads, 4);
+}
+
 }  // namespace
 }  // namespace trireme

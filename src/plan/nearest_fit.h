@@ -1,0 +1,26 @@
+// A config that does not fit: the nearest changes that do, each compiled and simulated, and their price.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "plan/outcome.h"
+
+namespace trireme {
+
+struct Fix {
+  std::string change;  // "parallel.zero 1 -> 3"
+  Outcome outcome;
+  double speed = 1;  // tokens per second and device, as a multiple of those of the plan that does not fit
+};
+
+// Of a plan that does not fit, over as many devices first, then the fastest. One decision away, or two where
+// no single one keeps most of the speed. Layouts of more ranks than the plan has are among them where its
+// devices are not fixed.
+struct FixOptions {
+  bool more_devices = true;
+  int threads = 1;
+  size_t most = 8;
+};
+std::vector<Fix> nearest_fits(const Plan& plan, const FixOptions& options);
+
+}  // namespace trireme
