@@ -1,6 +1,8 @@
 // What the simulator predicts for a step, beside what the step takes: layouts of two models on this
-// machine's cores. Prints predicted and measured seconds (median of the rounds), the error, memory planned
-// and allocated, and how well the layouts are ranked.
+// machine's cores. The machine's speed drifts, so each step stands between two of a yardstick, the model on
+// one rank, which every rank runs by itself at once; what is compared is how many yardsticks the step takes
+// (median over all steps). Prints that in seconds of the predicted yardstick, the yardstick's own error,
+// memory planned and allocated, and how well the layouts are ranked.
 //   bench_plan [hardware file | - = calibrate now] [rounds = 3] [dense | moe | all] [ops]
 // With `ops`, where the time goes by op as well: predicted beside measured, on rank 0.
 #include <fmt/format.h>
@@ -91,9 +93,10 @@ struct Prediction {
   StepSimulation step;
 };
 
-Prediction predict(const RunSpec& spec, const Hardware& hardware) {
+// Of a run that shares the machine among `ranks` ranks; a spec of one rank runs on each of them.
+Prediction predict(const RunSpec& spec, const Hardware& hardware, int64_t ranks) {
   Prediction made;
-  made.cluster = cluster_of(hardware, all_ranks(spec), 1);
+  made.cluster = cluster_of(hardware, ranks, 1);
   made.programs = pipeline_programs(spec, compile_options(spec, made.cluster));
   made.step = simulate_step({.programs = made.programs, .cluster = made.cluster});
   return made;
@@ -156,7 +159,8 @@ bool same_memory(const RunSpec& spec, const Prediction& made, const bench::Measu
 
 struct Row {
   std::string name;
-  double predicted_s = 0, measured_s = 0, median_s = 0;
+  double predicted_s = 0;
+  double measured_s = 0;  // at the yardstick's predicted speed
   double error() const { return predicted_s / measured_s - 1; }
 };
 
@@ -186,24 +190,28 @@ struct Options {
 
 void run(const Subject& subject, const Hardware& hardware, const Options& options) {
   std::printf("%s\n", subject.name.c_str());
-  std::vector<std::vector<double>> seconds(subject.layouts.size());
+  std::vector<std::vector<double>> lengths(subject.layouts.size()), yardsticks(subject.layouts.size());
   std::vector<Row> rows;
+  const RunSpec alone = spec_of(subject, subject.layouts[0]);
   for (int64_t round = 0; round < options.rounds; ++round)
     for (size_t l = 0; l < subject.layouts.size(); ++l) {
-      const Layout& layout = subject.layouts[l];
-      const RunSpec spec = spec_of(subject, layout);
+      const RunSpec spec = spec_of(subject, subject.layouts[l]);
       const bool last = round + 1 == options.rounds;
       const bench::MeasuredStep measured =
-          bench::measure_step(spec, {.steps = 8, .by_action = options.ops && last});
-      seconds[l].insert(seconds[l].end(), measured.steps_s.begin(), measured.steps_s.end());
+          bench::measure_step(spec, {.steps = 8, .by_action = options.ops && last, .yardstick = &alone});
+      const std::vector<double>& yard = measured.yardstick_s;
+      yardsticks[l].insert(yardsticks[l].end(), yard.begin(), yard.end());
+      for (size_t i = 0; i < measured.steps_s.size(); ++i)
+        lengths[l].push_back(2 * measured.steps_s[i] / (yard[i] + yard[i + 1]));
       if (!last) continue;
-      const Prediction made = predict(spec, hardware);
-      rows.push_back({layout.name, made.step.step_s, *std::min_element(seconds[l].begin(), seconds[l].end()),
-                      bench::median(seconds[l])});
+      const Prediction made = predict(spec, hardware, all_ranks(spec));
+      const double yard_s = predict(alone, hardware, all_ranks(spec)).step.step_s;
+      rows.push_back({subject.layouts[l].name, made.step.step_s, yard_s * bench::median(lengths[l])});
       std::printf(
-          "  %-18s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%  (median %7.1f ms)  memory %7.1f MB %s\n",
-          layout.name.c_str(), 1e3 * rows.back().predicted_s, 1e3 * rows.back().measured_s,
-          100 * rows.back().error(), 1e3 * rows.back().median_s,
+          "  %-18s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%  (yardstick %+6.1f %%)  memory %7.1f MB "
+          "%s\n",
+          rows.back().name.c_str(), 1e3 * rows.back().predicted_s, 1e3 * rows.back().measured_s,
+          100 * rows.back().error(), 100 * (yard_s / bench::median(yardsticks[l]) - 1),
           1e-6 * static_cast<double>(measured.ranks[0].allocated_bytes),
           same_memory(spec, made, measured) ? "as planned" : "NOT AS PLANNED");
       if (options.ops) print_ops(made, measured.ranks[0]);
