@@ -33,6 +33,12 @@ void keep_fastest_points(std::vector<Curve>& curves, const std::vector<Curve>& a
   }
 }
 
+// Ranks are alike: what is slower than most was disturbed.
+double lower_quartile(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 4];
+}
+
 }  // namespace
 
 std::vector<OpCurve> measure_ops(const std::vector<OpSig>& all, const OpCurvesOptions& options) {
@@ -55,9 +61,11 @@ std::vector<OpCurve> measure_ops(const std::vector<OpSig>& all, const OpCurvesOp
     for (size_t i = 0; i < sigs.size(); ++i) {
       timer.prepare(sigs[i], on_grid(sigs[i]) ? kWarmBytes : cold_bytes);
       link.meet("an op that is timed");
-      const double mean = link.sum(timer.measure(options.per_op_s), "times of an op") / options.ranks;
+      std::vector<double> by_rank(static_cast<size_t>(options.ranks));
+      by_rank[static_cast<size_t>(link.rank())] = timer.measure(options.per_op_s);
+      link.sum(by_rank, "times of an op");
       if (!link.leads()) continue;
-      seconds[i] = mean;
+      seconds[i] = lower_quartile(by_rank);
       if (options.progress) options.progress(i + 1, sigs.size());
     }
     return 0;

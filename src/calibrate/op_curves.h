@@ -16,7 +16,8 @@ struct OpCurvesOptions {
   std::function<void(size_t done, size_t of)> progress;
 };
 
-// A curve per curve name and dtype that `sigs` has, in order of these; each point is the mean over the ranks.
+// A curve per curve name and dtype that `sigs` has, in order of these; each point is the lower quartile of
+// the ranks.
 std::vector<OpCurve> measure_ops(const std::vector<OpSig>& sigs, const OpCurvesOptions& options);
 
 // Measured again: of each size the faster of both, since what disturbs a machine makes it slower only.
