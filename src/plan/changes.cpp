@@ -89,7 +89,7 @@ Layout with_recompute(Layout layout, int kind) {
 }
 
 // Over as many ranks where that can be, else over `by` times as many where `most_ranks` allows.
-void add_longer(std::vector<Layout>& found, Layout longer, int64_t by, int64_t most_ranks) {
+void add_longer(std::vector<Layout>& found, const Layout& longer, int64_t by, int64_t most_ranks) {
   Layout same = longer;
   if (take_ranks(same, by))
     found.push_back(same);

@@ -46,7 +46,8 @@ double logits_bytes(const OpSig& sig) {
   if (!sig.kind.starts_with("head_loss")) return 0;
   const auto& x = sig.inputs[0];
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
-  const double logits = static_cast<double>(count(x.shape) / a.width) * static_cast<double>(a.vocab);
+  const int64_t rows = count(x.shape) / a.width;
+  const double logits = static_cast<double>(rows) * static_cast<double>(a.vocab);
   const bool gradient = sig.kind.ends_with("_grad");
   return logits * static_cast<double>(2 * size_of(DType::f32) + (gradient ? 3 * size_of(x.dtype) : 0));
 }
