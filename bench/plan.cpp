@@ -3,8 +3,9 @@
 // one rank, which every rank runs by itself at once; what is compared is how many yardsticks the step takes
 // (median over all steps). Prints that in seconds of the predicted yardstick, the yardstick's own error,
 // memory planned and allocated, and how well the layouts are ranked.
-//   bench_plan [hardware file | - = calibrate now] [rounds = 3] [dense | moe | all] [ops]
-// With `ops`, where the time goes by op as well: predicted beside measured, on rank 0.
+//   bench_plan [hardware file | - = calibrate now] [rounds = 3] [dense | moe | all | search] [ops]
+// With `search`, the layouts are the ten that the planner's search puts first for the dense model on one rank
+// per core. With `ops`, where the time goes by op as well: predicted beside measured, on rank 0.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,6 +19,7 @@
 #include "hardware/catalog.h"
 #include "measured_step.h"
 #include "ops/op.h"
+#include "plan/search.h"
 #include "sim/curves.h"
 #include "sim/op_size.h"
 #include "sim/simulate.h"
@@ -85,6 +87,27 @@ RunSpec spec_of(const Subject& subject, const Layout& layout) {
                   "[model]\n{}\n",
                   subject.seq_len, layout.micro, subject.sequences, layout.parallel, subject.model),
       "bench");
+}
+
+// A layout of a run, to be predicted and measured.
+struct Case {
+  std::string name;
+  RunSpec spec;
+};
+
+std::vector<Case> cases_of(const Subject& subject) {
+  std::vector<Case> cases;
+  for (const Layout& layout : subject.layouts) cases.push_back({layout.name, spec_of(subject, layout)});
+  return cases;
+}
+
+std::vector<Case> best_by_search(const RunSpec& alone, const Hardware& hardware) {
+  constexpr size_t kShown = 10;
+  std::vector<Case> cases;
+  for (const Outcome& outcome : search(alone, hardware, {.ranks = hardware.devices_per_node}).tried)
+    if (outcome.fits() && cases.size() < kShown)
+      cases.push_back({text_of(outcome.layout), with_layout(alone, outcome.layout)});
+  return cases;
 }
 
 struct Prediction {
@@ -188,30 +211,30 @@ struct Options {
   bool ops = false;
 };
 
-void run(const Subject& subject, const Hardware& hardware, const Options& options) {
-  std::printf("%s\n", subject.name.c_str());
-  std::vector<std::vector<double>> lengths(subject.layouts.size()), yardsticks(subject.layouts.size());
+// Rounds over all cases, so that what is compared was measured at the same time; `alone` is the yardstick.
+void run(const std::vector<Case>& cases, const RunSpec& alone, const Hardware& hardware,
+         const Options& options) {
+  std::vector<std::vector<double>> lengths(cases.size()), yardsticks(cases.size());
   std::vector<Row> rows;
-  const RunSpec alone = spec_of(subject, subject.layouts[0]);
   for (int64_t round = 0; round < options.rounds; ++round)
-    for (size_t l = 0; l < subject.layouts.size(); ++l) {
-      const RunSpec spec = spec_of(subject, subject.layouts[l]);
+    for (size_t c = 0; c < cases.size(); ++c) {
+      const RunSpec& spec = cases[c].spec;
       const bool last = round + 1 == options.rounds;
       const bench::MeasuredStep measured =
           bench::measure_step(spec, {.steps = 8, .by_action = options.ops && last, .yardstick = &alone});
       const std::vector<double>& yard = measured.yardstick_s;
-      yardsticks[l].insert(yardsticks[l].end(), yard.begin(), yard.end());
+      yardsticks[c].insert(yardsticks[c].end(), yard.begin(), yard.end());
       for (size_t i = 0; i < measured.steps_s.size(); ++i)
-        lengths[l].push_back(2 * measured.steps_s[i] / (yard[i] + yard[i + 1]));
+        lengths[c].push_back(2 * measured.steps_s[i] / (yard[i] + yard[i + 1]));
       if (!last) continue;
       const Prediction made = predict(spec, hardware, all_ranks(spec));
       const double yard_s = predict(alone, hardware, all_ranks(spec)).step.step_s;
-      rows.push_back({subject.layouts[l].name, made.step.step_s, yard_s * bench::median(lengths[l])});
+      rows.push_back({cases[c].name, made.step.step_s, yard_s * bench::median(lengths[c])});
       std::printf(
-          "  %-18s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%  (yardstick %+6.1f %%)  memory %7.1f MB "
+          "  %-34s predicted %7.1f ms  measured %7.1f ms  %+6.1f %%  (yardstick %+6.1f %%)  memory %7.1f MB "
           "%s\n",
           rows.back().name.c_str(), 1e3 * rows.back().predicted_s, 1e3 * rows.back().measured_s,
-          100 * rows.back().error(), 100 * (yard_s / bench::median(yardsticks[l]) - 1),
+          100 * rows.back().error(), 100 * (yard_s / bench::median(yardsticks[c]) - 1),
           1e-6 * static_cast<double>(measured.ranks[0].allocated_bytes),
           same_memory(spec, made, measured) ? "as planned" : "NOT AS PLANNED");
       if (options.ops) print_ops(made, measured.ranks[0]);
@@ -230,7 +253,15 @@ int main(int argc, char** argv) {
                         .ops = argc > 4 && std::string(argv[4]) == "ops"};
   const Hardware hardware =
       file == "-" ? calibrate({.date = "now", .threads = thread_count({})}) : load_hardware(file);
-  for (const Subject& subject : subjects())
-    if (wanted == "all" || wanted == subject.name) run(subject, hardware, options);
+  for (const Subject& subject : subjects()) {
+    const std::vector<Case> cases = cases_of(subject);
+    const RunSpec& alone = cases[0].spec;
+    if (wanted == "all" || wanted == subject.name) {
+      std::printf("%s\n", subject.name.c_str());
+      run(cases, alone, hardware, options);
+    }
+    if (wanted == "search" && subject.name == "dense")
+      run(best_by_search(alone, hardware), alone, hardware, options);
+  }
   return 0;
 }
