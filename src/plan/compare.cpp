@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "plan/quantities.h"
@@ -57,10 +58,10 @@ class Comparer {
       add_traced_parts();
     std::ranges::stable_sort(out_.off, {}, [](const Off& off) { return -std::abs(off.seconds); });
     out_.verdict = verdict();
-    if (traced_.empty()) return std::move(out_);
-    // Now all of them add up to the difference of the usual step.
-    const double extra_s = usual_.step_s - traced_s_;
-    off(fmt::format("steps that are not traced take {} less", compared_s(-extra_s)), extra_s);
+    if (!traced_.empty()) {  // with this all of them add up to the difference of the usual step
+      const double extra_s = usual_.step_s - traced_s_;
+      off(fmt::format("steps that are not traced take {} less", compared_s(-extra_s)), extra_s);
+    }
     return std::move(out_);
   }
 
@@ -106,19 +107,18 @@ class Comparer {
           usual_.loader_stall_s);
   }
 
-  static std::string at_rate(const std::string& what, double measured, double predicted,
-                             const std::string& file) {
+  std::string at_rate(const std::string& what, double measured, double predicted) const {
     if (predicted <= 0)
-      return fmt::format("{} took {}, which {} has at nothing", what, compared_s(measured), file);
+      return fmt::format("{} took {}, which {} has at nothing", what, compared_s(measured), file());
     return fmt::format("{} took {} against {}: it ran at {:.2f} of the rates in {}", what,
-                       compared_s(measured), compared_s(predicted), predicted / measured, file);
+                       compared_s(measured), compared_s(predicted), predicted / measured, file());
   }
 
   void add_metrics_parts() {
     const double waits = exposed_s(prediction_.step);
     const double compute = usual_.step_s - usual_.exposed_comm_s - usual_.loader_stall_s;
-    off(at_rate("compute on rank 0", compute, predicted_s() - waits, file()),
-        compute - (predicted_s() - waits));
+    const double predicted = predicted_s() - waits;
+    off(at_rate("compute on rank 0", compute, predicted), compute - predicted);
     off(fmt::format("compute on rank 0 waited {} for other ranks, against {}",
                     compared_s(usual_.exposed_comm_s), compared_s(waits)),
         usual_.exposed_comm_s - waits);
@@ -139,7 +139,7 @@ class Comparer {
     for (const char* part : {"forward", "backward", "norm and update", "loading", "weights laid out, sums"}) {
       const double m = at(measured.compute, part), p = at(predicted.compute, part);
       parts.lines.push_back({part, m, p});
-      if (m != p) off(at_rate(part, m, p, file()), m - p);
+      if (m != p) off(at_rate(part, m, p), m - p);
     }
     parts.lines.push_back({"waits for other ranks", measured.waits_s, predicted.waits_s});
     off(waits_text(measured, predicted), measured.waits_s - predicted.waits_s);

@@ -2,7 +2,6 @@
 // off.
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

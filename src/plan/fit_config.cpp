@@ -7,20 +7,16 @@
 
 #include "compile/memory_report.h"
 #include "plan/token_flops.h"
+#include "sim/simulate.h"
 
 namespace trireme {
 namespace {
 
 // Of the pipeline's ranks the one with the largest arena.
 Program fullest_program(const RunSpec& spec, const CompileOptions& options) {
-  CompileOptions each = options;
-  each.rank = 0;
-  Program first = compile(spec, each).program;
-  const std::vector<int64_t> arenas = prove_pipeline(spec, each, first);
-  const auto largest = std::max_element(arenas.begin(), arenas.end());
-  if (arenas.empty() || *largest == first.memory.arena_bytes) return first;
-  each.rank = static_cast<int>(largest - arenas.begin()) * static_cast<int>(mesh_of(spec).ranks_per_stage());
-  return compile(spec, each).program;
+  std::vector<Program> programs = pipeline_programs(spec, options);
+  return std::move(*std::ranges::max_element(
+      programs, {}, [](const Program& program) { return program.memory.arena_bytes; }));
 }
 
 AnswerSection plan_section(const Program& program, double parameters) {

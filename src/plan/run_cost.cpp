@@ -124,10 +124,11 @@ AnswerSection price_section(const Price& price, size_t at, const CostInput& inpu
   if (price.spot && !input.interruptions)
     add(worked_cost(prefix + "spot", "spot, uninterrupted", price, *price.spot, 1, input), "spot");
   if (price.spot && input.interruptions) {
-    const SpotRun run = spot_run(nodes_of(price, input.devices), *input.interruptions);
+    const int64_t nodes = nodes_of(price, input.devices);
+    const SpotRun run = spot_run(nodes, *input.interruptions);
     if (!std::isfinite(run.slower) || run.slower > 1e6)
       fail_user("--preemptions {}: on {} nodes of {} the run is interrupted every {}, too often to get on",
-                plain(input.interruptions->per_node_hour), nodes_of(price, input.devices), offer_name(price),
+                plain(input.interruptions->per_node_hour), nodes, offer_name(price),
                 as_duration(run.failures.mtbf_s));
     add_slowdown(section, prefix, run, input);
     add(worked_cost(prefix + "spot", "spot, interrupted", price, *price.spot, run.slower, input), "spot");
@@ -141,20 +142,18 @@ AnswerSection price_section(const Price& price, size_t at, const CostInput& inpu
   return section;
 }
 
-template <class Name>
-std::vector<std::string> names_of_prices(const std::vector<Price>& prices, Name name) {
+std::vector<std::string> names_of_prices(const std::vector<Price>& prices, std::string Price::*name) {
   std::set<std::string> names;
-  for (const Price& price : prices) names.insert(name(price));
+  for (const Price& price : prices) names.insert(price.*name);
   return {names.begin(), names.end()};
 }
 
 // Those whose name is `wanted`; UserError with the nearest when there is none.
-template <class Name>
 std::vector<Price> keep(const std::vector<Price>& prices, const char* option, const std::string& wanted,
-                        Name name) {
+                        std::string Price::*name) {
   std::vector<Price> kept;
   for (const Price& price : prices)
-    if (name(price) == wanted) kept.push_back(price);
+    if (price.*name == wanted) kept.push_back(price);
   if (!kept.empty()) return kept;
   fail_user("{} {}: the file has no price of it; {}", option, wanted,
             did_you_mean(wanted, names_of_prices(prices, name), "there are"));
@@ -163,12 +162,9 @@ std::vector<Price> keep(const std::vector<Price>& prices, const char* option, co
 }  // namespace
 
 std::vector<Price> choose_prices(const std::vector<Price>& prices, const CostInput& input) {
-  std::vector<Price> chosen =
-      keep(prices, "--device", input.device, [](const Price& price) { return price.device; });
-  if (input.provider)
-    chosen = keep(chosen, "--provider", *input.provider, [](const Price& price) { return price.provider; });
-  if (input.currency)
-    chosen = keep(chosen, "--currency", *input.currency, [](const Price& price) { return price.currency; });
+  std::vector<Price> chosen = keep(prices, "--device", input.device, &Price::device);
+  if (input.provider) chosen = keep(chosen, "--provider", *input.provider, &Price::provider);
+  if (input.currency) chosen = keep(chosen, "--currency", *input.currency, &Price::currency);
   for (const Price& price : chosen)
     if (price.date > input.today)
       fail_user("{}: date = {} is after today, {}; write the day on which the price was looked up",
@@ -203,8 +199,7 @@ std::optional<double> break_even_rate(const Price& price, int64_t devices,
 }
 
 Answer run_cost(const std::vector<Price>& chosen, const CostInput& input) {
-  const std::vector<std::string> currencies =
-      names_of_prices(chosen, [](const Price& price) { return price.currency; });
+  const std::vector<std::string> currencies = names_of_prices(chosen, &Price::currency);
   if (currencies.size() > 1)
     fail_user("prices of {} are in {}, which cannot be compared; choose with --currency {} or --provider",
               input.device, fmt::join(currencies, " and "), currencies.front());

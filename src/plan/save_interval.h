@@ -39,8 +39,8 @@ struct IntervalInput {
   double save_s = 0, restart_s = 0;
   double own_interval_s = 0;  // to be judged beside the two; 0: none
 };
-// UserError where failures come too often for any progress. Keys "mtbf", then "young_*" and "daly_*" (and
-// "own_*"): interval, goodput, saving, lost, lost_work.
+// UserError where failures come too often for any progress. Keys "mtbf" and "failures_per_day", then
+// "young_*" and "daly_*" (and "own_*"): interval, goodput, saving, lost, lost_work.
 Answer save_interval(const IntervalInput& input);
 
 }  // namespace trireme

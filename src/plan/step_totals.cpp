@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -46,11 +47,11 @@ class Moves {
 
   std::map<std::string, double> by_kind() const {
     std::map<std::string, double> sums;
-    std::map<std::string, std::map<std::string, int>> links;
+    std::map<std::string, std::set<std::string>> links;
     for (const auto& [key, seconds] : shortest_) {
       const auto& [row, kind, what, before] = key;
       sums[kind] += seconds;
-      if (is_link(row)) links[kind][row] = 1;
+      if (is_link(row)) links[kind].insert(row);
     }
     for (const auto& [kind, rows] : links) sums[kind] /= static_cast<double>(rows.size());
     return sums;
