@@ -12,8 +12,10 @@ namespace trireme {
 namespace {
 
 void check_missing(const HoursInput& input) {
-  std::vector<std::string> missing, given;
-  const auto look = [&](bool there, const char* name) { (there ? given : missing).emplace_back(name); };
+  std::vector<std::string> missing;
+  const auto look = [&](bool given, const char* name) {
+    if (!given) missing.emplace_back(name);
+  };
   look(input.tokens.has_value(), "--tokens");
   look(input.devices.has_value(), "--gpus");
   look(input.mfu.has_value(), "--mfu");
@@ -26,32 +28,32 @@ void check_missing(const HoursInput& input) {
         fmt::join(missing, " and "));
 }
 
-// The equation with the numbers that are given.
+// The equation's terms in text: F in symbols, in brackets where it is a sum, and the numbers that are given.
 struct Terms {
-  std::string work, peak, tokens, devices, mfu, hours;
+  std::string f, work, peak, devices, mfu, hours;
 };
 
 Terms terms_of(const HoursInput& input) {
-  const bool sum = input.flops.attention > 0;
-  const std::string flops = sum ? fmt::format("({})", input.flops.numbers) : input.flops.numbers;
-  Terms terms{.work = "",
-              .peak = plain(input.peak.flops_per_s),
-              .tokens = input.tokens ? plain(*input.tokens) : "",
-              .devices = input.devices ? fmt::format("{}", *input.devices) : "",
-              .mfu = input.mfu ? plain(*input.mfu) : "",
-              .hours = input.hours ? plain(*input.hours) : ""};
-  terms.work = input.tokens ? fmt::format("{} * {}", flops, terms.tokens) : flops;
-  return terms;
+  const auto bracketed = [&](const std::string& flops) {
+    return input.flops.attention > 0 ? fmt::format("({})", flops) : flops;
+  };
+  return {.f = bracketed(input.flops.formula),
+          .work = input.tokens ? fmt::format("{} * {}", bracketed(input.flops.numbers), plain(*input.tokens))
+                               : "",
+          .peak = plain(input.peak.flops_per_s),
+          .devices = input.devices ? fmt::format("{}", *input.devices) : "",
+          .mfu = input.mfu ? plain(*input.mfu) : "",
+          .hours = input.hours ? plain(*input.hours) : ""};
 }
 
-Worked solve_hours(const HoursInput& input, const Terms& terms, const std::string& f) {
+Worked solve_hours(const HoursInput& input, const Terms& terms) {
   const double power = static_cast<double>(*input.devices) * input.peak.flops_per_s * *input.mfu;
   Worked hours{
       .key = "hours",
       .label = "time",
       .value = input.flops.all() * *input.tokens / power / kHour_s,
       .unit = "h",
-      .formula = fmt::format("{} * D / (GPUs * peak * MFU * 3600)", f),
+      .formula = fmt::format("{} * D / (GPUs * peak * MFU * 3600)", terms.f),
       .numbers = fmt::format("{} / ({} * {} * {} * 3600)", terms.work, terms.devices, terms.peak, terms.mfu)};
   hours.shown =
       fmt::format("{} h ({})", hours.value < 1e6 ? fmt::format("{:.4g}", hours.value) : plain(hours.value),
@@ -59,7 +61,7 @@ Worked solve_hours(const HoursInput& input, const Terms& terms, const std::strin
   return hours;
 }
 
-Worked solve_devices(const HoursInput& input, const Terms& terms, const std::string& f) {
+Worked solve_devices(const HoursInput& input, const Terms& terms) {
   const double exact =
       input.flops.all() * *input.tokens / (*input.hours * kHour_s * input.peak.flops_per_s * *input.mfu);
   if (exact > 1e12)
@@ -70,13 +72,13 @@ Worked solve_devices(const HoursInput& input, const Terms& terms, const std::str
       // The share taken off keeps a whole result whole.
       .value = std::max(1.0, std::ceil(exact * (1 - 1e-12))),
       .unit = "GPUs",
-      .formula = fmt::format("{} * D / (hours * 3600 * peak * MFU), rounded up", f),
+      .formula = fmt::format("{} * D / (hours * 3600 * peak * MFU), rounded up", terms.f),
       .numbers = fmt::format("{} / ({} * 3600 * {} * {})", terms.work, terms.hours, terms.peak, terms.mfu)};
   devices.shown = fmt::format("{:.4g}, so {:.0f} GPUs", exact, devices.value);
   return devices;
 }
 
-Worked solve_mfu(const HoursInput& input, const Terms& terms, const std::string& f) {
+Worked solve_mfu(const HoursInput& input, const Terms& terms) {
   const double available =
       static_cast<double>(*input.devices) * input.peak.flops_per_s * *input.hours * kHour_s;
   const double mfu = input.flops.all() * *input.tokens / available;
@@ -88,20 +90,21 @@ Worked solve_mfu(const HoursInput& input, const Terms& terms, const std::string&
   return worked_fraction({.key = "mfu",
                           .label = "MFU that this implies",
                           .value = mfu,
-                          .formula = fmt::format("{} * D / (GPUs * peak * hours * 3600)", f),
+                          .formula = fmt::format("{} * D / (GPUs * peak * hours * 3600)", terms.f),
                           .numbers = fmt::format("{} / ({} * {} * {} * 3600)", terms.work, terms.devices,
                                                  terms.peak, terms.hours)});
 }
 
-Worked solve_tokens(const HoursInput& input, const Terms& terms, const std::string& f) {
+Worked solve_tokens(const HoursInput& input, const Terms& terms) {
   const double power = static_cast<double>(*input.devices) * input.peak.flops_per_s * *input.mfu;
-  return worked_number({.key = "tokens",
-                        .label = "tokens",
-                        .value = power * *input.hours * kHour_s / input.flops.all(),
-                        .unit = "tokens",
-                        .formula = fmt::format("GPUs * peak * MFU * hours * 3600 / {}", f),
-                        .numbers = fmt::format("{} * {} * {} * {} * 3600 / ({})", terms.devices, terms.peak,
-                                               terms.mfu, terms.hours, input.flops.numbers)});
+  return worked_number(
+      {.key = "tokens",
+       .label = "tokens",
+       .value = power * *input.hours * kHour_s / input.flops.all(),
+       .unit = "tokens",
+       .formula = fmt::format("GPUs * peak * MFU * hours * 3600 / ({})", input.flops.formula),
+       .numbers = fmt::format("{} * {} * {} * {} * 3600 / ({})", terms.devices, terms.peak, terms.mfu,
+                              terms.hours, input.flops.numbers)});
 }
 
 Worked gpu_hours(double devices, double hours) {
@@ -118,14 +121,14 @@ Worked gpu_hours(double devices, double hours) {
 Answer run_hours(const HoursInput& input) {
   check_missing(input);
   const Terms terms = terms_of(input);
-  const bool sum = input.flops.attention > 0;
-  const std::string f = sum ? fmt::format("({})", input.flops.formula) : input.flops.formula;
-  AnswerSection section{"Time of a training run (6 FLOPs per parameter and token: Kaplan et al. 2020)", {}};
-  if (sum) section.title = "Time of a training run (FLOPs: Chowdhery et al. 2022, appendix B)";
-  if (!input.hours) section.results.push_back(solve_hours(input, terms, f));
-  if (!input.devices) section.results.push_back(solve_devices(input, terms, f));
-  if (!input.mfu) section.results.push_back(solve_mfu(input, terms, f));
-  if (!input.tokens) section.results.push_back(solve_tokens(input, terms, f));
+  AnswerSection section{input.flops.attention > 0
+                            ? "Time of a training run (FLOPs: Chowdhery et al. 2022, appendix B)"
+                            : "Time of a training run (6 FLOPs per parameter and token: Kaplan et al. 2020)",
+                        {}};
+  if (!input.hours) section.results.push_back(solve_hours(input, terms));
+  if (!input.devices) section.results.push_back(solve_devices(input, terms));
+  if (!input.mfu) section.results.push_back(solve_mfu(input, terms));
+  if (!input.tokens) section.results.push_back(solve_tokens(input, terms));
   const double solved = section.results.front().value;
   section.results.push_back(gpu_hours(input.devices ? static_cast<double>(*input.devices) : solved,
                                       input.hours ? *input.hours : solved));

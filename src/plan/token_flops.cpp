@@ -27,7 +27,7 @@ TokenFlops token_flops(const ModelSizes& sizes) {
   flops.products = 6 * sizes.parameters;
   flops.attention = 12.0 * static_cast<double>(sizes.layers) * static_cast<double>(sizes.width) *
                     static_cast<double>(sizes.seq);
-  flops.formula = "6 * N";
+  flops.formula = "6 * " + sizes.symbol;
   flops.numbers = "6 * " + plain(sizes.parameters);
   if (flops.attention == 0) return flops;
   flops.formula += " + 12 * L * d * T";

@@ -25,6 +25,7 @@ struct TokenFlops {
 struct ModelSizes {
   double parameters = 0;                   // that take part in a token's products
   int64_t layers = 0, width = 0, seq = 0;  // all 0: attention is not counted
+  std::string symbol = "N";                // of the parameters, in the formula
 };
 // Chowdhery et al. 2022 (PaLM), appendix B; without the second term Kaplan et al. 2020.
 TokenFlops token_flops(const ModelSizes& sizes);

@@ -29,7 +29,7 @@ HardwareFormula hardware_formula(const TokenFlops& flops, Recomputed recomputed)
   if (recomputed == Recomputed::nothing) return {"F", flops.all()};
   if (flops.attention == 0)
     fail_user("--recompute attention: it needs attention's FLOPs; give --layers, --width and --seq");
-  return {"F + (12*L*d*T)/3 (attention's forward once more)", flops.all() + flops.attention / 3};
+  return {"F + 1/3 of attention's part (its forward once more)", flops.all() + flops.attention / 3};
 }
 
 }  // namespace

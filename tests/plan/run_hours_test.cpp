@@ -45,6 +45,7 @@ TEST(RunHours, AnswersWhateverIsMissing) {
   asks = input;
   asks.tokens.reset();
   EXPECT_NEAR(find_result(run_hours(asks), "tokens")->value, 1e12, 1);
+  EXPECT_EQ(find_result(run_hours(asks), "tokens")->formula, "GPUs * peak * MFU * hours * 3600 / (6 * N)");
 }
 
 TEST(RunHours, RefusesTheImpossibleAndTheUnclear) {
