@@ -15,7 +15,7 @@
 #include "hardware/catalog.h"
 #include "io/checkpoint/names.h"
 #include "obs/append_file.h"
-#include "plan/compare.h"
+#include "plan/compare/compare.h"
 #include "plan/quantities.h"
 #include "train/run_folder.h"
 

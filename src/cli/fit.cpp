@@ -12,8 +12,8 @@
 #include "cli/command.h"
 #include "cli/overrides.h"
 #include "hardware/catalog.h"
-#include "plan/fit_report.h"
-#include "plan/human_number.h"
+#include "plan/calculators/fit_report.h"
+#include "plan/calculators/human_number.h"
 #include "plan/plan.h"
 #include "sim/simulate.h"
 

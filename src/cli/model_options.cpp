@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/overrides.h"
-#include "plan/human_number.h"
+#include "plan/calculators/human_number.h"
 
 namespace trireme::cli {
 namespace {

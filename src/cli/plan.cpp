@@ -23,10 +23,10 @@
 #include "config/ranges.h"
 #include "exchange/staged_path.h"
 #include "hardware/catalog.h"
+#include "plan/calculators/run_cost.h"
 #include "plan/nearest_fit.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
-#include "plan/run_cost.h"
 #include "plan/search.h"
 #include "train/machine.h"
 
