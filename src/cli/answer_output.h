@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "plan/worked.h"
+#include "plan/calculators/worked.h"
 
 namespace trireme::cli {
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@
 #include "cli/command.h"
 #include "config/run_spec.h"
 #include "hardware/catalog.h"
+#include "io/checkpoint/names.h"
 #include "obs/append_file.h"
-#include "plan/compare.h"
+#include "plan/compare/compare.h"
 #include "plan/quantities.h"
 #include "train/run_folder.h"
 
@@ -35,24 +37,21 @@ void check_folder(const RunFolder& run) {
           run.path, fs::path(file).filename().string());
 }
 
-// The step's number in "step-00000005.json" and "step-00000005.rank-8.json"; 0 of other names.
-int64_t step_of_file(const std::string& name) {
-  int64_t step = 0;
-  int used = 0;
-  const bool fits = std::sscanf(name.c_str(), "step-%8ld%n", &step, &used) == 1 && name.ends_with(".json");
-  return fits && name[static_cast<size_t>(used)] == '.' ? step : 0;
+// Of "step-00000005.json" and "step-00000005.rank-8.json", which begin as a checkpoint's name.
+std::optional<int64_t> step_of_file(const std::string& name) {
+  return name.ends_with(".json") ? step_of_name(name.substr(0, name.find('.'))) : std::nullopt;
 }
 
 std::map<int64_t, StepTotals> traced_steps(const RunFolder& run) {
   std::map<int64_t, std::vector<RankEvents>> ranks;
   if (fs::is_directory(run.traces()))
     for (const auto& entry : fs::directory_iterator(run.traces())) {
-      const int64_t step = step_of_file(entry.path().filename().string());
-      if (step == 0) continue;
+      const std::optional<int64_t> step = step_of_file(entry.path().filename().string());
+      if (!step) continue;
       std::vector<RankEvents> read = read_trace(read_file(entry.path().string()));
       if (read.empty())
         fmt::print(stderr, "{} is passed over: it is no whole trace\n", entry.path().string());
-      for (RankEvents& rank : read) ranks[step].push_back(std::move(rank));
+      for (RankEvents& rank : read) ranks[*step].push_back(std::move(rank));
     }
   std::map<int64_t, StepTotals> steps;
   for (const auto& [step, of_step] : ranks) steps[step] = totals_of(of_step);

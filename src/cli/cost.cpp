@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "cli/answer_output.h"
 #include "cli/command.h"
-#include "plan/human_number.h"
-#include "plan/run_cost.h"
+#include "plan/calculators/human_number.h"
+#include "plan/calculators/run_cost.h"
 
 namespace trireme::cli {
 namespace {

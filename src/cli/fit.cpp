@@ -12,8 +12,8 @@
 #include "cli/command.h"
 #include "cli/overrides.h"
 #include "hardware/catalog.h"
-#include "plan/fit_report.h"
-#include "plan/human_number.h"
+#include "plan/calculators/fit_report.h"
+#include "plan/calculators/human_number.h"
 #include "plan/plan.h"
 #include "sim/simulate.h"
 
@@ -21,23 +21,24 @@ namespace trireme::cli {
 namespace {
 
 struct Options {
-  std::string config, recompute = "none";
+  std::string config;
   std::vector<std::string> overrides;
   std::optional<int64_t> ranks;
-  std::optional<std::string> params, gpus, tp, seq, micro, width, layers, heads, optimizer, compute, device,
-      memory;
+  std::optional<std::string> params, gpus, tp, seq, micro, width, layers, heads, recompute, optimizer,
+      compute, device, memory;
   bool sequence = false;
   AnswerForm form = AnswerForm::text;
 };
 
 constexpr int64_t kMostDim = int64_t{1} << 32;
 
-// For one of `per_node` ranks on a node of the device.
+// Of one rank, whose share of the hardware is `share`; nullopt where neither option is given.
 std::optional<DeviceMemory> read_memory(const Options& options, const std::optional<Hardware>& hardware,
                                         const RankShare& share) {
-  if (options.memory)
-    return DeviceMemory{read_bytes("--memory", *options.memory),
-                        fmt::format("a device of {}", as_bytes(read_bytes("--memory", *options.memory)))};
+  if (options.memory) {
+    const double bytes = read_bytes("--memory", *options.memory);
+    return DeviceMemory{bytes, fmt::format("a device of {}", as_bytes(bytes))};
+  }
   if (!hardware) return std::nullopt;
   const auto bytes = static_cast<double>(share.memory_bytes);
   return DeviceMemory{bytes,
@@ -76,10 +77,11 @@ Answer by_numbers(const Options& options) {
   refuse_overrides(options.overrides);
   if (options.ranks)
     fail_user("--ranks {}: there is no CONFIG that it could spread; give --gpus", *options.ranks);
+  const bool recompute = options.recompute == "full";
   FitNumbers input{.parameters = read_number("--params", *options.params),
                    .devices = options.gpus ? read_whole("--gpus", *options.gpus) : 1,
                    .tp = options.tp ? read_whole("--tp", *options.tp) : 1,
-                   .saved = options.recompute == "full" ? Saved::inputs : Saved::no_scores};
+                   .saved = recompute ? Saved::inputs : Saved::no_scores};
   if (input.devices % input.tp != 0)
     fail_user("--tp {} does not divide --gpus {}; use a divisor of {}", input.tp, input.devices,
               input.devices);
@@ -87,7 +89,7 @@ Answer by_numbers(const Options& options) {
   if (options.compute == "fp32") input.compute = Compute::fp32;
   if (options.seq || options.micro || options.width || options.layers || options.heads)
     input.shape = read_shape(options, input.tp);
-  else if (options.sequence || options.recompute != "none")
+  else if (options.sequence || recompute)
     fail_user("{} is of activations, which need --seq, --width, --layers and --heads",
               options.sequence ? "--sequence" : "--recompute");
   std::optional<Hardware> hardware;
@@ -110,11 +112,15 @@ Answer of_config(const Options& options) {
                                    {"--width", options.width},
                                    {"--layers", options.layers},
                                    {"--heads", options.heads},
+                                   {"--recompute", options.recompute},
                                    {"--optimizer", options.optimizer},
                                    {"--compute", options.compute}})
     if (given)
       fail_user("{} {}: {} says that already; change it with --set, or leave out the CONFIG", key, *given,
                 options.config);
+  if (options.sequence)
+    fail_user("--sequence: {} says that already; change it with --set, or leave out the CONFIG",
+              options.config);
   const RunSpec spec = load_config(options.config, options.overrides, options.ranks);
   CompileOptions compiling;
   compiling.weights = WeightForm::plain;
@@ -151,8 +157,7 @@ void add_fit(CLI::App& app, Action& action) {
   command->add_option("--layers", options->layers, "L");
   command->add_option("--heads", options->heads, "a");
   command->add_flag("--sequence", options->sequence, "sequence parallel over the tp ranks");
-  command->add_option("--recompute", options->recompute, "none (scores are never kept) or full")
-      ->capture_default_str()
+  command->add_option("--recompute", options->recompute, "none (scores are never kept) or full [none]")
       ->check(CLI::IsMember({"none", "full"}));
   command->add_option("--optimizer", options->optimizer, "adamw or sgd [adamw]")
       ->check(CLI::IsMember({"adamw", "sgd"}));

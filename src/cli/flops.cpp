@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "model/flops.h"
-#include "plan/human_number.h"
+#include "plan/calculators/human_number.h"
 
 namespace trireme::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "cli/peak_options.h"
-#include "plan/human_number.h"
-#include "plan/run_hours.h"
+#include "plan/calculators/human_number.h"
+#include "plan/calculators/run_hours.h"
 
 namespace trireme::cli {
 namespace {

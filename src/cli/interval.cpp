@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "cli/answer_output.h"
 #include "cli/command.h"
-#include "plan/human_number.h"
-#include "plan/save_interval.h"
+#include "plan/calculators/human_number.h"
+#include "plan/calculators/save_interval.h"
 
 namespace trireme::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/overrides.h"
 #include "config/run_spec.h"
-#include "plan/batch_scaling.h"
-#include "plan/human_number.h"
+#include "plan/calculators/batch_scaling.h"
+#include "plan/calculators/human_number.h"
 
 namespace trireme::cli {
 namespace {

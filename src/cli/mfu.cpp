@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "cli/peak_options.h"
-#include "plan/human_number.h"
-#include "plan/utilization.h"
+#include "plan/calculators/human_number.h"
+#include "plan/calculators/utilization.h"
 
 namespace trireme::cli {
 namespace {

@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "cli/overrides.h"
-#include "plan/human_number.h"
+#include "plan/calculators/human_number.h"
 
 namespace trireme::cli {
 namespace {
 
 ModelSizes read_sizes(const ModelOptions& options) {
   ModelSizes sizes;
+  if (options.active) sizes.symbol = "N_active";
   sizes.parameters =
       options.active ? read_number("--active", *options.active) : read_number("--params", *options.params);
   const int shape = (options.layers ? 1 : 0) + (options.width ? 1 : 0) + (options.seq ? 1 : 0);
@@ -55,10 +56,6 @@ GivenModel read_model(const ModelOptions& options) {
   if (options.params && sizes.parameters > read_number("--params", *options.params))
     fail_user("--active {}: more than all parameters, --params {}", *options.active, *options.params);
   model.flops = token_flops(sizes);
-  if (options.active) {
-    const size_t at = model.flops.formula.find('N') + 1;
-    model.flops.formula.insert(at, "_active");
-  }
   return model;
 }
 

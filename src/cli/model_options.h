@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "config/run_spec.h"
-#include "plan/token_flops.h"
+#include "plan/calculators/token_flops.h"
 
 namespace trireme::cli {
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "hardware/catalog.h"
-#include "plan/human_number.h"
+#include "plan/calculators/human_number.h"
 
 namespace trireme::cli {
 namespace {

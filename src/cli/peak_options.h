@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "plan/utilization.h"
+#include "plan/calculators/utilization.h"
 
 namespace trireme::cli {
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -24,11 +23,12 @@
 #include "config/ranges.h"
 #include "exchange/staged_path.h"
 #include "hardware/catalog.h"
+#include "plan/calculators/run_cost.h"
 #include "plan/nearest_fit.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
-#include "plan/run_cost.h"
 #include "plan/search.h"
+#include "train/machine.h"
 
 namespace trireme::cli {
 namespace {
@@ -38,10 +38,9 @@ struct Options {
   ClusterChoice cluster;
   std::optional<int64_t> ranks;
   std::vector<std::string> overrides;
-  bool json = false, search = false;
+  bool search = false;
+  AnswerForm form = AnswerForm::text;
 };
-
-int threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 // The run's ranks: as given, else one for each device of the nodes where these are given, else the config's.
 std::optional<int64_t> ranks_asked(const Options& options, const Hardware& hardware) {
@@ -58,7 +57,7 @@ std::optional<Answer> cost_of(const Options& options, const Plan& plan) {
   if (options.prices.empty()) return {};
   const CostInput input{.device = plan.cluster.hardware->name,
                         .devices = plan.devices,
-                        .hours = plan.run_s() / 3600,
+                        .hours = plan.run_s() / kHour_s,
                         .today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
   return run_cost(choose_prices(load_prices(options.prices), input), input);
 }
@@ -66,17 +65,18 @@ std::optional<Answer> cost_of(const Options& options, const Plan& plan) {
 void put(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 int run_plan(const Options& options, const Hardware& hardware) {
-  const RunSpec spec = load_config(options.config, options.overrides, ranks_asked(options, hardware));
-  if (!options.ranks && ranks_asked(options, hardware))
+  const std::optional<int64_t> ranks = ranks_asked(options, hardware);
+  const RunSpec spec = load_config(options.config, options.overrides, ranks);
+  if (ranks && !options.ranks)
     fmt::print(stderr, "a rank on each device: parallel.dp_replicate = {}, dp_shard = {}\n",
                spec.parallel.dp_replicate, spec.parallel.dp_shard);
   const int64_t nodes = options.cluster.nodes.value_or(least_nodes(hardware, all_ranks(spec)));
   const Plan plan = make_plan(spec, hardware, nodes);
   std::vector<Fix> fixes;
   if (!plan.fits())
-    fixes = nearest_fits(plan, {.more_devices = !options.cluster.nodes, .threads = threads()});
+    fixes = nearest_fits(plan, {.more_devices = !options.cluster.nodes, .threads = thread_count({})});
   const std::optional<Answer> cost = cost_of(options, plan);
-  put(options.json
+  put(options.form == AnswerForm::json
           ? plan_json(plan, fixes, cost)
           : plan_text(plan) + (cost ? "\n" + answer_text(*cost) + "\n" : "") + fixes_text(plan, fixes));
   return plan.fits() ? kDone : kUserMistake;
@@ -107,19 +107,18 @@ void write_winner(const Options& options, const RunSpec& base, const Hardware& h
 
 int run_search(const Options& options, const Hardware& hardware) {
   const RunSpec base = load_config(options.config, options.overrides);
-  const int64_t nodes =
-      options.cluster.nodes.value_or(least_nodes(hardware, options.ranks.value_or(all_ranks(base))));
   const int64_t ranks = ranks_asked(options, hardware).value_or(all_ranks(base));
-  const Cluster cluster = cluster_of(hardware, ranks, nodes);
+  const Cluster cluster = choose_cluster(options.cluster, hardware, ranks);
   std::optional<StagedPath> staged;  // a place that cannot be written to is refused before the search
   if (!options.write.empty()) staged.emplace(options.write, Staged::file);
-  const SearchResult result = search(base, hardware, {.ranks = ranks, .nodes = nodes, .threads = threads()});
+  const SearchResult result =
+      search(base, hardware, {.ranks = ranks, .nodes = cluster.nodes, .threads = thread_count({})});
   if (result.tried.empty())
     fail_user(
         "no layout of {} ranks suits {}: batch.sequences = {} must be a multiple of the data-parallel "
         "ranks; use a number of ranks or a batch with more divisors in common",
         ranks, options.config, base.batch.sequences);
-  put(options.json ? search_json(result, cluster) : search_text(result, base, cluster));
+  put(options.form == AnswerForm::json ? search_json(result, cluster) : search_text(result, base, cluster));
   if (staged) write_winner(options, base, hardware, result, *staged);
   return result.winner() != nullptr ? kDone : kUserMistake;
 }
@@ -154,7 +153,7 @@ void add_plan(CLI::App& app, Action& action) {
                       "with --search: where the config with the first choice goes; there must be none yet");
   command->add_option("--prices", options->prices,
                       "TOML file of prices that you keep; see docs/prices-example.toml");
-  command->add_flag("--json", options->json, "for machines");
+  add_json(*command, options->form);
   add_overrides(*command, options->overrides);
   command->footer(
       "Exit code 2 says that it does not fit.\n"

@@ -1,4 +1,4 @@
-// Numbers as people read them in the planner's reports, beside those of plan/worked.h.
+// Numbers as people read them in the planner's reports, beside those of plan/calculators/worked.h.
 #pragma once
 #include <cstdint>
 #include <string>

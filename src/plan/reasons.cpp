@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "plan/calculators/worked.h"
 #include "plan/changes.h"
 #include "plan/quantities.h"
-#include "plan/worked.h"
 
 namespace trireme {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "plan/calculators/worked.h"
 #include "plan/quantities.h"
-#include "plan/worked.h"
 
 namespace trireme {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "plan/calculators/worked.h"
 #include "plan/changes.h"
 #include "plan/quantities.h"
 #include "plan/reasons.h"
 #include "plan/report.h"
-#include "plan/worked.h"
 
 namespace trireme {
 namespace {

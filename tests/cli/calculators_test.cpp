@@ -126,6 +126,8 @@ TEST(Calculators, RefuseWithKeyValueAndCure) {
       {{"fit", "--params", "7B", "--recompute", "full"}, "--recompute is of activations"},
       {{"fit", "--params", "7B", "--ranks", "2"}, "--ranks 2: there is no CONFIG"},
       {{"fit", kTiny, "--gpus", "8"}, "--gpus 8: "},
+      {{"fit", kTiny, "--recompute", "full"}, "--recompute full: "},
+      {{"fit", kTiny, "--sequence"}, "--sequence: "},
       {{"fit", kTiny, "--device", "l4", "--memory", "1GB"}, "--device and --memory both say the memory"},
       {{"interval", "--save", "30s"}, "say how often a unit fails"},
       {{"interval", "--mtbf", "1h", "--preemptions", "1", "--save", "1s"}, "--mtbf and --preemptions both"},
