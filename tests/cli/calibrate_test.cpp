@@ -1,6 +1,8 @@
 // `trireme calibrate`: what it refuses before it measures, leaving nothing behind; and a small calibration.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/tiny_run.h"
 
 namespace trireme {
