@@ -3,10 +3,10 @@
 #include "cli/launcher.h"
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
+
+#include "base/parse_text.h"
 
 namespace trireme::cli {
 namespace {
@@ -23,11 +23,7 @@ constexpr std::array kLaunchers = {Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_W
 std::optional<int> number_from(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
-  const std::string_view digits(text);
-  int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return number;
+  return parse_number<int>(text);
 }
 
 }  // namespace

@@ -9,11 +9,6 @@
 namespace trireme {
 namespace {
 
-bool is_of_blocks(ActionKind kind) {
-  return kind == ActionKind::forward || kind == ActionKind::backward || kind == ActionKind::backward_input ||
-         kind == ActionKind::backward_weight;
-}
-
 int64_t section_flops(const Code& code, Section section) {
   int64_t flops = 0;
   for (const Op* op : ops_of(code, section))
@@ -27,7 +22,7 @@ int64_t program_flops(const Program& program, const Timeline& timeline) {
   std::map<std::pair<CodeId, Section>, int64_t> known;
   int64_t flops = 0;
   for (const Action& action : timeline.actions) {
-    if (!is_of_blocks(action.kind)) continue;
+    if (action.kind != ActionKind::forward && !is_backward(action.kind)) continue;
     const CodeId code = program.unit(action.unit).code;
     const Section section = section_of(action.kind);
     const auto [it, fresh] = known.try_emplace({code, section});

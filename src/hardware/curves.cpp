@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/parse_text.h"
 #include "base/suggestion.h"
 #include "config/toml_text.h"
 #include "hardware/quantity.h"
@@ -24,33 +24,18 @@ constexpr int64_t kMostSize = int64_t{1} << 50;
 const std::vector<std::string> kCollectives = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                                "send"};
 
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 std::optional<int64_t> whole(std::string_view text, int64_t max) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > max)
-    return std::nullopt;
-  return value;
+  const auto value = parse_number<int64_t>(text);
+  return value && *value >= 1 && *value <= max ? value : std::nullopt;
 }
 
 // The 2 of "threads-2".
-std::optional<int64_t> count_after(const std::string& text, std::string_view word) {
-  if (text.substr(0, word.size()) != word) return std::nullopt;
-  return whole(std::string_view(text).substr(word.size()), 1 << 20);
+std::optional<int64_t> count_after(std::string_view text, std::string_view word) {
+  if (!text.starts_with(word)) return std::nullopt;
+  return whole(text.substr(word.size()), 1 << 20);
 }
 
-bool is_word(const std::string& text) {
+bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
@@ -93,15 +78,15 @@ void sort_points(const Setting& setting, Points& points) {
 }
 
 void read_op(const std::string& key, const CurveTable& table, Hardware& hardware) {
-  const auto parts = split(key, '.');
+  const auto parts = split_at('.', key);
   const auto threads = parts.size() == 4 ? count_after(parts[3], "threads-") : std::nullopt;
   if (!threads || !is_word(parts[1]) || !dtype_named(parts[2]))
     fail_user("{}: {} is not an op, a dtype and threads; write it like [op.linear.bf16.threads-1]",
               table.where, key);
-  OpCurve curve{parts[1], parts[2], *threads, {}};
+  OpCurve curve{std::string(parts[1]), std::string(parts[2]), *threads, {}};
   visit_points(*table.points, "512x256x256: 394 us", [&](const std::string& text, double seconds) {
     std::vector<int64_t> size;
-    for (const std::string& part : split(text, 'x')) {
+    for (const std::string_view part : split_at('x', text)) {
       const auto dim = whole(part, kMostSize);
       if (!dim) return false;
       size.push_back(*dim);
@@ -115,15 +100,16 @@ void read_op(const std::string& key, const CurveTable& table, Hardware& hardware
 }
 
 void read_collective(const std::string& key, const CurveTable& table, Hardware& hardware) {
-  const auto parts = split(key, '.');
+  const auto parts = split_at('.', key);
   const auto ranks = parts.size() == 3 ? count_after(parts[2], "ranks-") : std::nullopt;
   if (!ranks || *ranks < 2)
     fail_user("{}: {} is not a collective and 2 or more ranks; write it like [collective.all_reduce.ranks-2]",
               table.where, key);
-  if (std::find(kCollectives.begin(), kCollectives.end(), parts[1]) == kCollectives.end())
-    fail_user("{}: {}: unknown collective {}; {}", table.where, key, parts[1],
-              did_you_mean(parts[1], kCollectives, "it is one of"));
-  CommCurve curve{parts[1], *ranks, {}};
+  const std::string op(parts[1]);
+  if (std::find(kCollectives.begin(), kCollectives.end(), op) == kCollectives.end())
+    fail_user("{}: {}: unknown collective {}; {}", table.where, key, op,
+              did_you_mean(op, kCollectives, "it is one of"));
+  CommCurve curve{op, *ranks, {}};
   visit_points(*table.points, "4096 B: 21.5 us", [&](const std::string& text, double seconds) {
     const auto bytes = parse_quantity(Measure::bytes, text);
     if (!bytes || *bytes < 1 || *bytes > 1e15 || *bytes != static_cast<double>(static_cast<int64_t>(*bytes)))

@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <span>
+
+#include "base/parse_text.h"
 
 namespace trireme {
 namespace {
@@ -45,11 +46,10 @@ std::span<const Unit> units_of(Measure measure) {
 std::optional<double> parse_quantity(Measure measure, std::string_view text) {
   const size_t blank = text.find(' ');
   if (blank == std::string_view::npos) return std::nullopt;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + blank, number);
-  if (error != std::errc() || end != text.data() + blank || !std::isfinite(number)) return std::nullopt;
+  const auto number = parse_number<double>(text.substr(0, blank));
+  if (!number || !std::isfinite(*number)) return std::nullopt;
   for (const Unit& unit : units_of(measure))
-    if (unit.name == text.substr(blank + 1)) return unit.value_of(number);
+    if (unit.name == text.substr(blank + 1)) return unit.value_of(*number);
   return std::nullopt;
 }
 

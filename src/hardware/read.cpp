@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/day.h"
 #include "base/error.h"
 #include "base/suggestion.h"
 #include "config/toml_source.h"
@@ -43,18 +44,8 @@ size_t word_index(const Setting& s, std::span<const std::string_view> words) {
 
 // "2023", "2023-03" or "2023-03-31".
 bool is_date(const std::string& text) {
-  const auto number = [&](size_t at, size_t digits, int min, int max) {
-    int value = 0;
-    for (size_t i = at; i < at + digits; ++i) {
-      if (i >= text.size() || text[i] < '0' || text[i] > '9') return false;
-      value = value * 10 + (text[i] - '0');
-    }
-    return min <= value && value <= max;
-  };
-  if (!number(0, 4, 1970, 2999)) return false;
-  if (text.size() == 4) return true;
-  if (text[4] != '-' || !number(5, 2, 1, 12)) return false;
-  return text.size() == 7 || (text.size() == 10 && text[7] == '-' && number(8, 2, 1, 31));
+  const char* rest = text.size() == 4 ? "-01-01" : text.size() == 7 ? "-01" : "";
+  return day_named(text + rest).has_value();
 }
 
 std::vector<NumberSource> read_sources(const TomlSource& source, const Settings& settings) {

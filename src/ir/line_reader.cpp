@@ -2,11 +2,11 @@
 #include "ir/line_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/parse_text.h"
 
 namespace trireme {
 
@@ -116,10 +116,9 @@ int32_t LineReader::index_of(std::string_view key) {
 }
 
 int64_t LineReader::integer(std::string_view text) const {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) fail(fmt::format("'{}' is no integer", text));
-  return value;
+  const auto value = parse_number<int64_t>(text);
+  if (!value) fail(fmt::format("'{}' is no integer", text));
+  return *value;
 }
 
 int32_t LineReader::index(std::string_view text) const {

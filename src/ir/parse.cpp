@@ -1,11 +1,11 @@
 // Text to Graph and Code.
 #include "ir/parse.h"
 
-#include <charconv>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/parse_text.h"
 #include "ir/text.h"
 
 namespace trireme {
@@ -69,11 +69,9 @@ struct BodyReader {
   // A double is known by its '.' or 'e', or by the 'n' of inf and nan.
   AttrValue number(std::string_view text) const {
     if (text.find_first_of(".en") == std::string_view::npos) return reader.integer(text);
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-      reader.fail(fmt::format("'{}' is no number", text));
-    return number;
+    const auto number = parse_number<double>(text);
+    if (!number) reader.fail(fmt::format("'{}' is no number", text));
+    return *number;
   }
 
   // "a=1, b="text"}", the '{' being taken.

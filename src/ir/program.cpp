@@ -12,6 +12,16 @@ std::string_view name_of(ActionKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+bool is_backward(ActionKind kind) {
+  return kind == ActionKind::backward || kind == ActionKind::backward_input ||
+         kind == ActionKind::backward_weight;
+}
+
+bool is_update(ActionKind kind) {
+  return kind == ActionKind::norm_partial || kind == ActionKind::group_norm ||
+         kind == ActionKind::grad_norm || kind == ActionKind::optimizer;
+}
+
 Section section_of(ActionKind kind) {
   switch (kind) {
     case ActionKind::prepare:

@@ -107,6 +107,8 @@ enum class ActionKind : uint8_t {
 };
 inline constexpr int kActionKinds = 24;
 std::string_view name_of(ActionKind kind);
+bool is_backward(ActionKind kind);    // whole, or one of its parts
+bool is_update(ActionKind kind);      // compute behind the gradients' sums: norm and optimizer
 Section section_of(ActionKind kind);  // which op list the action runs; load, comm and p2p actions run none
 
 // A stream keeps its own order; on p2p, each group of ranks has its own. A comm or p2p action starts once
@@ -132,6 +134,7 @@ struct CommGroup {
 enum class CommOp : uint8_t { all_reduce, reduce_scatter, all_gather, send, recv };
 inline constexpr int kCommOps = 5;
 std::string_view name_of(CommOp op);
+inline bool is_message(CommOp op) { return op == CommOp::send || op == CommOp::recv; }
 
 // What moves in a comm or p2p action. all_reduce: in place at `to`, `count` elements. reduce_scatter: `count`
 // elements per rank from `from` to `to`. all_gather: `count` elements per rank, from `from` into `to`.

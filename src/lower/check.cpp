@@ -198,9 +198,8 @@ class Walk {
     CHECK(action.stream == Stream::comm || action.transfers.size() == 1, "p2p action {} is not one transfer",
           now_);
     for (const Transfer& transfer : action.transfers) {
-      const bool single = transfer.op == CommOp::send || transfer.op == CommOp::recv;
-      CHECK(single == (action.stream == Stream::p2p), "{} {} is on the wrong stream", name_of(action.kind),
-            now_);
+      CHECK(is_message(transfer.op) == (action.stream == Stream::p2p), "{} {} is on the wrong stream",
+            name_of(action.kind), now_);
       const CommGroup& group = program_.comms.at(static_cast<size_t>(transfer.comm.index));
       const int64_t bytes = transfer.count * size_of(transfer.dtype);
       const int64_t all = bytes * static_cast<int64_t>(group.ranks.size());

@@ -136,8 +136,7 @@ class Paper {
     const Transfer &a = *first.transfer, &b = *other.transfer;
     if (a.count != b.count || a.dtype != b.dtype || first.action->micro_batch != other.action->micro_batch)
       return false;
-    if (a.op != CommOp::send && a.op != CommOp::recv)
-      return a.op == b.op && first.action->kind == other.action->kind;
+    if (!is_message(a.op)) return a.op == b.op && first.action->kind == other.action->kind;
     if (&first == &other) return a.op == CommOp::send;
     const bool output = first.action->kind == ActionKind::send_act;
     return b.op == CommOp::recv &&

@@ -35,6 +35,11 @@ using OpSet = std::vector<bool>;
 // Values that forward makes for itself and backward alone.
 bool may_go(const Value& value) { return value.role == ValueRole::local || value.role == ValueRole::saved; }
 
+bool makes_one_of(const Op& op, const std::vector<bool>& values) {
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [&](ValueId id) { return id.valid() && values[at(id)]; });
+}
+
 // By value: what backward reads of forward, or what ops of `again` read on its behalf.
 std::vector<bool> needed_values(const Code& code, const OpSet& again) {
   std::vector<bool> needed(code.values.size());
@@ -45,9 +50,7 @@ std::vector<bool> needed_values(const Code& code, const OpSet& again) {
   for (const Op& op : code.backward) need(op);
   for (size_t i = code.forward.size(); i-- > 0;) {
     const Op& op = code.forward[i];
-    const bool wanted = std::any_of(op.outputs.begin(), op.outputs.end(),
-                                    [&](ValueId id) { return id.valid() && needed[at(id)]; });
-    if (wanted && again[i]) need(op);
+    if (again[i] && makes_one_of(op, needed)) need(op);
   }
   return needed;
 }
@@ -91,12 +94,10 @@ class Rewriter {
     const std::vector<bool> needed = needed_values(code, again);
     for (size_t i = 0; i < again.size(); ++i) {
       const Op& op = code_.forward[i];
-      const bool wanted = std::any_of(op.outputs.begin(), op.outputs.end(),
-                                      [&](ValueId id) { return id.valid() && needed[at(id)]; });
       for (const ValueId id : op.outputs)
         if (id.valid() && may_go(code_.value(id)))
           code_.values[at(id)].role = needed[at(id)] && !again[i] ? ValueRole::saved : ValueRole::local;
-      if (wanted && again[i]) add_copy(op);
+      if (again[i] && makes_one_of(op, needed)) add_copy(op);
     }
   }
 

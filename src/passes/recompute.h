@@ -2,14 +2,12 @@
 // once more, in front of the first op that reads it, from what is kept or there anyway. Kernels give the same
 // bits each time, so no number of a run changes.
 //
-//   before:
-//     value up: saved                                      value up: saved
-//     value hidden: saved                                  value hidden: local
-//     forward up = linear(x, w, _)                         forward up = linear(x, w, _)
-//     forward hidden = activation(up)         after:       forward hidden = activation(up)
-//                                                          backward hidden.again = activation(up)
-//     backward w2.grad = linear_grad_weight(hidden, dy)    backward w2.grad =
-//     linear_grad_weight(hidden.again, dy)
+//   before:                                      after:
+//     value up: saved                              value up: saved
+//     value hidden: saved                          value hidden: local
+//     forward hidden = activation(up)              forward hidden = activation(up)
+//                                                  backward hidden.again = activation(up)
+//     backward dw = linear_grad_weight(hidden, dy) backward dw = linear_grad_weight(hidden.again, dy)
 //
 // Only what backward needs is run again: never the product that a layer ends in. Block inputs and parameters
 // are there in backward and cost nothing. A collective is repeated on every rank of its axis alike, since all

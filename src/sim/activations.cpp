@@ -10,11 +10,6 @@
 namespace trireme {
 namespace {
 
-bool goes_back(ActionKind kind) {
-  return kind == ActionKind::backward || kind == ActionKind::backward_input ||
-         kind == ActionKind::backward_weight;
-}
-
 // Of a block there is a unit for each direction that its code is run in, all of its name.
 using BlockRun = std::pair<std::string_view, int32_t>;  // block, micro-batch
 
@@ -48,7 +43,7 @@ ActivationPeak activation_peak(const Program& program, const Timeline& timeline)
   std::map<BlockRun, Held> held;
   for (size_t i = 0; i < actions; ++i) {
     const Action& action = timeline.actions[i];
-    if (action.kind != ActionKind::forward && !goes_back(action.kind)) continue;
+    if (action.kind != ActionKind::forward && !is_backward(action.kind)) continue;
     const std::string_view block = program.unit(action.unit).name;
     Held& span = held.try_emplace({block, action.micro_batch}, Held{i, i}).first->second;
     span.last = i;

@@ -3,38 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/parse_text.h"
 
 namespace trireme {
 namespace {
 
 constexpr double kLeastFactor = 1e-3, kMostFactor = 1e3, kMostRestart_s = 1e7;
-
-std::vector<std::string_view> fields_of(std::string_view text) {
-  std::vector<std::string_view> fields;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(':', at), text.size());
-    fields.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return fields;
-}
-
-// Nothing where the text is not a number from its first character to its last.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // What follows `name` in "rank=3"; nothing where the field is another one.
 std::optional<std::string_view> value_of(std::string_view field, std::string_view name) {
@@ -46,7 +27,7 @@ std::optional<std::string_view> value_of(std::string_view field, std::string_vie
 // "1.3x".
 double factor_of(std::string_view text, std::string_view given) {
   const bool marked = text.ends_with('x');
-  const auto factor = number_of<double>(marked ? text.substr(0, text.size() - 1) : text);
+  const auto factor = parse_number<double>(marked ? text.substr(0, text.size() - 1) : text);
   if (!marked || !factor)
     fail_user("{}: {} is no factor; write it as {}", given, text,
               factor ? fmt::format("{}x", *factor) : "1.3x");
@@ -56,7 +37,7 @@ double factor_of(std::string_view text, std::string_view given) {
 }
 
 int32_t rank_of(std::string_view text, int64_t ranks, std::string_view given) {
-  const auto rank = number_of<int64_t>(text);
+  const auto rank = parse_number<int64_t>(text);
   if (!rank || *rank < 0 || *rank >= ranks)
     fail_user("{}: rank {} is none of the run's {}, which are 0 to {}", given, text, ranks, ranks - 1);
   return static_cast<int32_t>(*rank);
@@ -66,7 +47,7 @@ int32_t rank_of(std::string_view text, int64_t ranks, std::string_view given) {
 
 SlowRank parse_slow(const std::string& text, int64_t ranks) {
   const std::string given = "--slow " + text;
-  const std::vector<std::string_view> fields = fields_of(text);
+  const std::vector<std::string_view> fields = split_at(':', text);
   const auto rank = value_of(fields[0], "rank");
   if (fields.size() != 2 || !rank) fail_user("{}: write it as rank=3:1.3x", given);
   return {rank_of(*rank, ranks, given), factor_of(fields[1], given)};
@@ -74,7 +55,7 @@ SlowRank parse_slow(const std::string& text, int64_t ranks) {
 
 void parse_link(const std::string& text, Disturbance& disturbance) {
   const std::string given = "--link " + text;
-  const std::vector<std::string_view> fields = fields_of(text);
+  const std::vector<std::string_view> fields = split_at(':', text);
   if (fields.size() != 2) fail_user("{}: write it as between:0.5x or inside:0.5x", given);
   const double bandwidth = factor_of(fields[1], given);
   if (fields[0] == "between")
@@ -90,19 +71,19 @@ RunFailure parse_failure(const std::string& text, int64_t steps, int64_t ranks) 
   const std::string given = "--fail " + text;
   RunFailure failure;
   std::set<std::string_view> given_already;
-  for (const std::string_view field : fields_of(text)) {
+  for (const std::string_view field : split_at(':', text)) {
     const std::string_view name = field.substr(0, field.find('='));
     if (!given_already.insert(name).second && !name.empty())
       fail_user("{}: {} is given twice; write a --fail for each failure", given, name);
     if (const auto step = value_of(field, "step")) {
-      const auto number = number_of<int64_t>(*step);
+      const auto number = parse_number<int64_t>(*step);
       if (!number || *number < 1 || *number > steps)
         fail_user("{}: step {} is none of the run's, which are 1 to {} (run.steps)", given, *step, steps);
       failure.step = *number;
     } else if (const auto rank = value_of(field, "rank")) {
       failure.rank = rank_of(*rank, ranks, given);
     } else if (const auto restart = value_of(field, "restart"); restart && restart->ends_with('s')) {
-      const auto seconds = number_of<double>(restart->substr(0, restart->size() - 1));
+      const auto seconds = parse_number<double>(restart->substr(0, restart->size() - 1));
       if (!seconds || !(*seconds >= 0 && *seconds <= kMostRestart_s))
         fail_user("{}: a restart of {} must be from 0s to {:.0f}s", given, *restart, kMostRestart_s);
       failure.restart_s = *seconds;

@@ -1,7 +1,6 @@
 // What is done to a simulated run, as people write it: slow ranks, slower links, failures.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "sim/failures.h"

@@ -41,13 +41,8 @@ Work work_of(ActionKind kind) {
       return Work::input;
     case ActionKind::backward_weight:
       return Work::weight;
-    case ActionKind::norm_partial:
-    case ActionKind::group_norm:
-    case ActionKind::grad_norm:
-    case ActionKind::optimizer:
-      return Work::update;
     default:
-      return Work::other;
+      return is_update(kind) ? Work::update : Work::other;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "ops/head/head.h"
 #include "sim/curves.h"
 #include "sim/kernels.h"
+#include "sim/op_size.h"
 #include "sim/price.h"
 
 namespace trireme {
@@ -46,8 +47,7 @@ double logits_bytes(const OpSig& sig) {
   if (!sig.kind.starts_with("head_loss")) return 0;
   const auto& x = sig.inputs[0];
   const auto a = unpack_attrs<HeadLossAttrs>(sig.attrs);
-  const int64_t rows = count(x.shape) / a.width;
-  const double logits = static_cast<double>(rows) * static_cast<double>(a.vocab);
+  const double logits = static_cast<double>(rows_of(x)) * static_cast<double>(a.vocab);
   const bool gradient = sig.kind.ends_with("_grad");
   return logits * static_cast<double>(2 * size_of(DType::f32) + (gradient ? 3 * size_of(x.dtype) : 0));
 }

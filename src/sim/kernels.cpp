@@ -51,6 +51,8 @@ std::vector<ProductShape> of_experts(const OpSig& sig, Direction direction) {
           {s.width, s.ffn, rows, s.owned}};
 }
 
+// Assumed, the same for every device: that kernels have these tiles, and what each reaches. No page at hand
+// gives it; docs/published.md's rows were fitted and held out with these.
 struct TileChoice {
   int64_t row_cut, column_cut;  // of the whole tile
   double reach;                 // of the whole tile's rate

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -37,19 +38,17 @@ std::optional<BlockAxis> axis_named_by(const Op& op) {
 
 class Pricer {
  public:
-  // On as many threads as the program is compiled for: a run may keep to fewer than there are.
-  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {
-    if (cluster.hardware->kind == DeviceClass::cpu) cluster_.share.threads = program.threads;
-  }
+  Pricer(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
 
   ActionPrice of(const Action& action) {
     if (action.stream != Stream::compute) return of_transfers(action);
     if (action.kind == ActionKind::load) return of_load();
-    const auto key = std::pair(program_.unit(action.unit).code.index, section_of(action.kind));
-    const auto [it, fresh] = sections_.try_emplace(key);
-    if (fresh)
-      for (const Op* op : ops_of(program_.code(CodeId(key.first)), key.second))
-        add(it->second, program_.code(CodeId(key.first)), *op);
+    const CodeId id = program_.unit(action.unit).code;
+    const Section section = section_of(action.kind);
+    const auto [it, fresh] = sections_.try_emplace({id, section});
+    if (!fresh) return it->second;
+    const Code& code = program_.code(id);
+    for (const Op* op : ops_of(code, section)) add(it->second, code, *op);
     return it->second;
   }
 
@@ -73,11 +72,10 @@ class Pricer {
   ActionPrice of_transfers(const Action& action) {
     ActionPrice price;
     for (const Transfer& transfer : action.transfers) {
-      const bool message = transfer.op == CommOp::send || transfer.op == CommOp::recv;
+      const bool message = is_message(transfer.op);
       const int64_t bytes =
           message ? transfer.count * size_of(transfer.dtype) : sent_bytes(program_, transfer);
-      const auto key = std::pair(std::pair(transfer.comm.index, transfer.op), bytes);
-      const auto [it, fresh] = wires_.try_emplace(key);
+      const auto [it, fresh] = wires_.try_emplace({transfer.comm, transfer.op, bytes});
       if (fresh)
         it->second = wire_time(cluster_, message ? "send" : name_of(transfer.op), bytes,
                                ranks_of(program_, transfer.comm));
@@ -87,16 +85,18 @@ class Pricer {
   }
 
   const Program& program_;
-  Cluster cluster_;
-  std::map<std::pair<int64_t, Section>, ActionPrice> sections_;
-  std::map<std::pair<std::pair<int64_t, CommOp>, int64_t>, WireTime> wires_;
+  const Cluster& cluster_;
+  std::map<std::pair<CodeId, Section>, ActionPrice> sections_;
+  std::map<std::tuple<CommId, CommOp, int64_t>, WireTime> wires_;
 };
 
 }  // namespace
 
 OpPrice price_op(const Program& program, const Code& code, const Op& op, const Cluster& cluster) {
   const OpSig sig = signature(op, code.values);
-  OpPrice price{.compute_s = kernel_s(cluster, sig)};
+  Cluster compiled_for = cluster;
+  if (cluster.hardware->kind == DeviceClass::cpu) compiled_for.share.threads = program.threads;
+  OpPrice price{.compute_s = kernel_s(compiled_for, sig)};
   const OpDef& def = op_def(op.kind);
   price.axis = axis_named_by(op);
   price.sent_bytes = price.axis && def.wire_bytes != nullptr ? def.wire_bytes(sig) : 0;

@@ -3,7 +3,7 @@
 #pragma once
 #include <array>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "hardware/hardware.h"
@@ -42,6 +42,7 @@ struct OpPrice {
   bool between = false;   // nodes
   int64_t sent_bytes = 0;
 };
+// On a cpu with as many threads as the program is compiled for: a run may keep to fewer than there are.
 OpPrice price_op(const Program& program, const Code& code, const Op& op, const Cluster& cluster);
 
 // What an action keeps busy.

@@ -17,17 +17,8 @@ namespace trireme {
 namespace {
 
 TimePart part_of(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::load:
-      return TimePart::loader;
-    case ActionKind::norm_partial:
-    case ActionKind::group_norm:
-    case ActionKind::grad_norm:
-    case ActionKind::optimizer:
-      return TimePart::optimizer;
-    default:
-      return TimePart::compute;
-  }
+  if (kind == ActionKind::load) return TimePart::loader;
+  return is_update(kind) ? TimePart::optimizer : TimePart::compute;
 }
 
 TimePart part_of(BlockAxis axis) {
@@ -49,18 +40,12 @@ struct Queue {
   bool arrived = false;  // at its meeting
 };
 
-struct Progress {
-  bool done = false;
-  double wire_start_s = -1;
-};
-
 struct Walker {
-  const Program* program = nullptr;
   const Timeline* timeline = nullptr;
   const std::vector<ActionPrice>* prices = nullptr;
   size_t next = 0;
   bool computes = false;
-  std::vector<Progress> progress;  // by action
+  std::vector<bool> done;          // by action
   std::vector<size_t> meetings;    // by CommId
   std::map<CommId, Queue> queues;  // the comm stream under an invalid id
   double blocked_since = -1;
@@ -87,8 +72,8 @@ class Replay {
     for (size_t r = 0; r < walkers_.size(); ++r) advance(r);
     for (int64_t job = flow_.next(); job >= 0; job = flow_.next()) finish(job);
     for (size_t r = 0; r < walkers_.size(); ++r)
-      CHECK(walkers_[r].next == walkers_[r].progress.size(), "rank {} waits at action {} of {}",
-            ranks_[r].rank, walkers_[r].next, walkers_[r].progress.size());
+      CHECK(walkers_[r].next == walkers_[r].done.size(), "rank {} waits at action {} of {}", ranks_[r].rank,
+            walkers_[r].next, walkers_[r].done.size());
     close();
     return {flow_.now(), std::move(ranks_)};
   }
@@ -103,13 +88,11 @@ class Replay {
 
   void add_walker(size_t r) {
     const size_t p = ranks_[r].program;
-    const Program& program = input_.programs[p];
     Walker walker;
-    walker.program = &program;
     walker.timeline = timelines_[p];
     walker.prices = &prices_[p];
-    walker.progress.resize(walker.timeline->actions.size());
-    for (const CommGroup& group : program.comms) {
+    walker.done.resize(walker.timeline->actions.size());
+    for (const CommGroup& group : input_.programs[p].comms) {
       const std::vector<size_t> members = fold_.members(r, group);
       const auto [it, fresh] = meeting_ids_.try_emplace({group.channel, members}, meetings_.size());
       if (fresh) {
@@ -119,7 +102,7 @@ class Replay {
       }
       walker.meetings.push_back(it->second);
     }
-    ranks_[r].spans.resize(walker.progress.size());
+    ranks_[r].spans.resize(walker.done.size());
     walkers_.push_back(std::move(walker));
   }
 
@@ -133,19 +116,18 @@ class Replay {
   // The rank's main thread, as far as it gets.
   void advance(size_t r) {
     Walker& walker = walkers_[r];
-    while (!walker.computes && walker.next < walker.progress.size()) {
+    while (!walker.computes && walker.next < walker.done.size()) {
       const size_t i = walker.next;
       const Action& action = walker.action(i);
       for (const ActionId id : action.waits)
-        if (!walker.progress[static_cast<size_t>(id.index)].done) {
+        if (!walker.done[static_cast<size_t>(id.index)]) {
           walker.blocked_on = static_cast<size_t>(id.index);
           if (walker.blocked_since < 0) walker.blocked_since = flow_.now();
           return;
         }
       walker.blocked_since = -1;
       ++walker.next;
-      SimSpan& span = ranks_[r].spans[i];
-      span = {i, flow_.now(), flow_.now(), flow_.now()};
+      ranks_[r].spans[i] = {i, flow_.now(), flow_.now(), flow_.now()};
       if (action.stream == Stream::compute) {
         compute(r, i);
         continue;
@@ -194,15 +176,14 @@ class Replay {
 
   void begin(size_t m, const Transfer& transfer, const WireTime& wire) {
     const Meeting& meeting = meetings_[m];
-    const bool message = transfer.op == CommOp::send || transfer.op == CommOp::recv;
+    const bool message = is_message(transfer.op);
     std::vector<FlowEnd> ends;
     for (size_t k = 0; k < meeting.members.size(); ++k)
       ends.push_back({meeting.members[k], !message || k == 0, !message || k > 0});
     const double seconds = wire.seconds * slower(reach_of(wire.between));
     for (const size_t member : meeting.members) {
       const Queue& queue = queue_at(member, m);
-      Progress& progress = walkers_[member].progress[queue.actions.front()];
-      if (progress.wire_start_s < 0) progress.wire_start_s = flow_.now();
+      if (queue.transfer == 0) ranks_[member].spans[queue.actions.front()].moves_s = flow_.now();
     }
     note({false, m, seconds}, flow_.transfer(ends, seconds, reach_of(wire.between)));
   }
@@ -234,13 +215,13 @@ class Replay {
     for (int a = 0; a < kBlockAxes; ++a)
       part(r, part_of(static_cast<BlockAxis>(a))) +=
           price.axis_s[static_cast<size_t>(a)] * stretch * slower(reach_of(price.axis_between));
-    walker.progress[i].done = true;
+    walker.done[i] = true;
     walker.computes = false;
     advance(r);
   }
 
   void finish_transfer(size_t m) {
-    const std::vector<size_t> members = meetings_[m].members;
+    const std::vector<size_t>& members = meetings_[m].members;
     std::vector<Queue*> queues;
     for (const size_t member : members) queues.push_back(&queue_at(member, m));
     for (size_t k = 0; k < members.size(); ++k) {
@@ -249,10 +230,8 @@ class Replay {
       queue.arrived = false;
       const size_t i = queue.actions.front();
       if (++queue.transfer < walker.action(i).transfers.size()) continue;
-      SimSpan& span = ranks_[members[k]].spans[i];
-      span.end_s = flow_.now();
-      span.moves_s = walker.progress[i].wire_start_s;
-      walker.progress[i].done = true;
+      ranks_[members[k]].spans[i].end_s = flow_.now();
+      walker.done[i] = true;
       queue.actions.pop_front();
       queue.transfer = 0;
       unblock(members[k], i);
@@ -275,7 +254,7 @@ class Replay {
     const Transfer& first = walker.action(i).transfers[0];
     const bool p2p = walker.action(i).stream == Stream::p2p;
     const bool stages = meetings_[walker.meetings[static_cast<size_t>(first.comm.index)]].stages;
-    const double wire = std::max(since, walker.progress[i].wire_start_s);
+    const double wire = std::max(since, ranks_[r].spans[i].moves_s);
     part(r, p2p ? TimePart::pp : TimePart::dp) += flow_.now() - wire;
     part(r, p2p || stages ? TimePart::bubble : TimePart::dp) += wire - since;
   }

@@ -8,10 +8,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/compile.h"

@@ -10,6 +10,7 @@
 #include "compile/timeline_rows.h"
 
 namespace trireme {
+
 RankTrace trace_of(const Program& program, const Timeline& timeline, const TracedStep& step,
                    std::span<const ActionTime> times, std::span<const AxisCall> calls) {
   CHECK(times.size() == timeline.actions.size(), "{} times of {} actions", times.size(),

@@ -104,6 +104,7 @@ TEST(ReadHardware, RefusesUnknownAndMissingSources) {
   EXPECT_THAT(error_of(changed("\"2024-05\"", "\"last May\"")),
               HasSubstr("sources.sheet.date = \"last May\" is not a date; write \"2023\","));
   EXPECT_THAT(error_of(changed("\"2024-05\"", "\"2024-13\"")), HasSubstr("is not a date"));
+  EXPECT_THAT(error_of(changed("\"2024-05\"", "\"2023-02-31\"")), HasSubstr("is not a date"));
   EXPECT_THAT(error_of(changed("\"2024-05\"", "2024-05-01")), HasSubstr("put it in quotes"));
   EXPECT_THAT(error_of(changed("title = \"the sheet\"\n", "")), HasSubstr("sources.sheet.title is missing"));
   EXPECT_THAT(error_of(changed("from = \"sheet\"", "from = \"shet\"")),

@@ -6,21 +6,14 @@
 #include <cmath>
 #include <set>
 
-#include "config/run_spec.h"
 #include "ir/text.h"
+#include "model/model_spec.h"
 #include "model/model_text.h"
 
 namespace trireme {
 namespace {
 
-ModelSpec spec_of(const std::string& model) {
-  return parse_config(
-             "[model]\n" + model +
-                 "\n[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 1\n[optimizer]\nlr = 1e-3\n"
-                 "[run]\nname = \"a\"\nsteps = 1\n",
-             "test")
-      .model;
-}
+using test::spec_of;
 
 const char* const kSmall = "\nlayers = 2\nwidth = 64\nheads = 4\nvocab = 257\ncontext = 32";
 

@@ -3,21 +3,16 @@
 
 #include <set>
 
-#include "config/run_spec.h"
 #include "ir/text.h"
 #include "model/model.h"
+#include "model/model_spec.h"
 #include "model/model_text.h"
 
 namespace trireme {
 namespace {
 
 ModelSpec spec_of(const std::string& model) {
-  return parse_config(
-             "[model]\nlayers = 3\nwidth = 64\nheads = 4\nvocab = 257\ncontext = 32\n" + model +
-                 "\n[data]\ntrain = [\"unused.bin\"]\n[batch]\nsequences = 1\n[optimizer]\nlr = 1e-3\n"
-                 "[run]\nname = \"a\"\nsteps = 1\n",
-             "test")
-      .model;
+  return test::spec_of("layers = 3\nwidth = 64\nheads = 4\nvocab = 257\ncontext = 32\n" + model);
 }
 
 const std::string kMixtral = "family = \"llama\"\nffn = 48\n[moe]\nexperts = 4\nsoftmax_order = \"after\"\n";
@@ -137,10 +132,8 @@ TEST(MoeModel, ADeepseekLayerForGenerationAsText) {
 // The release has 671.0 billion parameters without what predicts further tokens.
 TEST(MoeModel, DeepseekV3HasItsPublishedSize) {
   const auto count_of = [](const char* more) {
-    const std::string text = std::string("[model]\npreset = \"deepseek-v3\"\n") + more +
-                             "[data]\ntrain = [\"unused.bin\"]\nseq_len = 8\n[batch]\nsequences = 1\n"
-                             "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n";
-    return parameter_count(build_model(parse_config(text, "test").model, {}));
+    const ModelSpec spec = test::spec_of(std::string("preset = \"deepseek-v3\"\n") + more);
+    return parameter_count(build_model(spec, {}));
   };
   EXPECT_EQ(count_of("mtp = 0\n"), 671026404352);
   const int64_t c = 7168, one_layer = c * (1536 + 512 + 64) + 1536 * (1 + 128 * 192) + 512 * (1 + 128 * 256) +

@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "ir/state_boxes.h"
-#include "sim/machine.h"
-#include "sim/simulate.h"
+#include "sim/small_run.h"
 
 namespace trireme {
 namespace {
@@ -16,13 +15,7 @@ namespace {
 constexpr RunShape kRun{.steps = 100, .step_s = 10, .steps_per_save = 20, .blocked_s = 1, .committed_s = 5};
 
 RunShape shape(const std::string& checkpoint, double step_s) {
-  const RunSpec spec = parse_config(
-      fmt::format(
-          "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-          "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 2\n[parallel]\ndp_shard = 2\n"
-          "[optimizer]\nlr = 1e-3\n[checkpoint]\n{}\n[run]\nname = \"a\"\nsteps = 500\n",
-          checkpoint),
-      "test");
+  const RunSpec spec = small_run("dp_shard = 2", {.sequences = 2, .steps = 500, .checkpoint = checkpoint});
   Hardware hardware = round_hardware();
   const Cluster cluster = cluster_on(hardware, 2, 1);
   const std::vector<Program> programs = pipeline_programs(spec, compile_options(spec, cluster));

@@ -4,18 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "model/flops.h"
-#include "sim/machine.h"
+#include "sim/small_run.h"
 
 namespace trireme {
 namespace {
 
 TEST(StepRates, OfAllDevicesPeak) {
-  const RunSpec spec = parse_config(
-      "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-      "[data]\ntrain = [\"none\"]\nseq_len = 128\n[batch]\nmicro = 1\nsequences = 4\n[parallel]\ndp_shard = "
-      "4\n"
-      "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
-      "test");
+  const RunSpec spec = small_run("dp_shard = 4");
   const Hardware hardware = round_hardware();
   Cluster cluster = cluster_on(hardware, 4, 1);
   EXPECT_EQ(peak_flops_of(spec, cluster), 4e12);
@@ -31,11 +26,7 @@ TEST(StepRates, OfAllDevicesPeak) {
 }
 
 TEST(StepRates, WithoutAPeakThereIsNoMfu) {
-  const RunSpec spec = parse_config(
-      "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-      "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 4\n[optimizer]\nlr = 1e-3\n[run]\n"
-      "name = \"a\"\nsteps = 1\n",
-      "test");
+  const RunSpec spec = small_run("");
   Hardware hardware = round_hardware();
   hardware.peak = {};
   EXPECT_EQ(rates_of(spec, cluster_on(hardware, 1, 1), 1).mfu, 0);

@@ -5,20 +5,12 @@
 
 #include <numeric>
 
-#include "sim/machine.h"
+#include "sim/small_run.h"
 
 namespace trireme {
 namespace {
 
-RunSpec spec_of(const std::string& parallel, int64_t sequences = 8) {
-  return parse_config(
-      fmt::format(
-          "[model]\nfamily = \"llama\"\nlayers = 4\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-          "[data]\ntrain = [\"none\"]\nseq_len = 128\n[batch]\nmicro = 1\nsequences = {}\n[parallel]\n{}\n"
-          "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
-          sequences, parallel),
-      "test");
-}
+RunSpec spec_of(const std::string& parallel) { return small_run(parallel, {.layers = 4, .sequences = 8}); }
 
 struct Setting {
   Hardware hardware = round_hardware();

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "compile/stage_program.h"
 #include "scratch_folder.h"
-#include "sim/machine.h"
+#include "sim/axis_calls.h"
+#include "sim/small_run.h"
 
 namespace trireme {
 namespace {
@@ -15,31 +17,9 @@ namespace {
 using test::ScratchFolder;
 using test::slurp;
 
-// A stage that receives, computes and sends, as in tests/train/step_trace_test.cpp.
 SimulationInput one_stage_input() {
-  Program program;
-  program.comms = {{"pp", 3, {0, 1, 2}}, {"0>1", 4, {0, 1}}, {"1>2", 4, {1, 2}}};
-  program.codes.resize(1);
-  program.units = {{.name = "layers.1", .code = CodeId(0), .bound = {}}};
-  program.memory.buffers.resize(2);
-  program.memory.buffers[0].name = "act/1";
-  program.memory.buffers[1].name = "act/2";
-  const auto transfer = [](CommOp op, int64_t comm, int64_t buffer) {
-    Transfer moved{.op = op, .comm = CommId(comm), .from = {}, .to = {}, .count = 10};
-    (op == CommOp::send ? moved.from : moved.to).buffer = BufferId(buffer);
-    return moved;
-  };
-  Timeline timeline{.name = "train", .micro_batches = 1, .actions = std::vector<Action>(4)};
-  timeline.actions[0] = {.kind = ActionKind::recv_act, .micro_batch = 0, .stream = Stream::p2p};
-  timeline.actions[0].transfers = {transfer(CommOp::recv, 1, 0)};
-  timeline.actions[1] = {.kind = ActionKind::forward, .unit = UnitId(0), .micro_batch = 0};
-  timeline.actions[2] = {.kind = ActionKind::send_act, .micro_batch = 0, .stream = Stream::p2p};
-  timeline.actions[2].transfers = {transfer(CommOp::send, 2, 1)};
-  timeline.actions[3] = {.kind = ActionKind::reduce_loss, .stream = Stream::comm};
-  timeline.actions[3].transfers = {transfer(CommOp::all_reduce, 0, 0)};
-  program.timelines.push_back(timeline);
   SimulationInput input;
-  input.programs = {program};
+  input.programs = {test::stage_program()};
   return input;
 }
 
@@ -74,15 +54,8 @@ TEST(SimulatedTrace, NamesRowsAndTimes) {
 }
 
 TEST(SimulatedTrace, BytesMoveOnceBothHaveCome) {
-  const RunSpec spec = parse_config(
-      "[model]\nfamily = \"llama\"\nlayers = 2\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-      "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 2\n[parallel]\npp = 2\n"
-      "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
-      "test");
   const Hardware hardware = round_hardware();
-  SimulationInput input;
-  input.cluster = cluster_on(hardware, 2, 1);
-  input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
+  const SimulationInput input = input_of(small_run("pp = 2", {.sequences = 2}), hardware, 2);
   const StepSimulation step = simulate_step(input);
   // The first act that each rank moves: rank 1 asks at once, and waits for rank 0's forward.
   const auto first = [&](size_t rank, ActionKind kind) {
@@ -99,20 +72,13 @@ TEST(SimulatedTrace, BytesMoveOnceBothHaveCome) {
 
 // A layer of two tp ranks gathers and scatters its rows twice in forward, and the same again in backward.
 TEST(SimulatedTrace, OpsThatTalkOnAnAxisHaveItsRow) {
-  const RunSpec spec = parse_config(
-      "[model]\nfamily = \"llama\"\nlayers = 1\nwidth = 256\nheads = 8\nvocab = 512\ncontext = 128\n"
-      "[data]\ntrain = [\"none\"]\n[batch]\nmicro = 1\nsequences = 1\n[parallel]\ntp = 2\n"
-      "[optimizer]\nlr = 1e-3\n[run]\nname = \"a\"\nsteps = 1\n",
-      "test");
   const Hardware hardware = round_hardware();
-  SimulationInput input;
-  input.cluster = cluster_on(hardware, 2, 1);
-  input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
+  const SimulationInput input = input_of(small_run("tp = 2", {.layers = 1, .sequences = 1}), hardware, 2);
   const StepSimulation step = simulate_step(input);
   TraceSpan forward;
   std::vector<std::string> calls;
   double talk_us = 0;
-  for (const TraceSpan& span : trace_spans(input, step, step.ranks[0])) {
+  for (const TraceSpan& span : simulated_trace(input, step, step.ranks[0]).spans) {
     if (span.name == "forward layers.0 mb 0") forward = span;
     if (span.category != "axis" || !span.name.ends_with(" in forward layers.0 mb 0")) continue;
     calls.push_back(span.name.substr(0, span.name.find(' ')));
@@ -126,6 +92,24 @@ TEST(SimulatedTrace, OpsThatTalkOnAnAxisHaveItsRow) {
   // The bytes at 10 GB/s; what a kernel of such an op does in memory is its own.
   EXPECT_GE(talk_us, 4 * 128 * 256 * 2 / 2 / 1e10 * 1e6);
   EXPECT_LT(talk_us, 0.9 * forward.duration_us);
+}
+
+// Shares of an action are of the threads that it is compiled for, which may be fewer than a rank's cores.
+TEST(SimulatedTrace, OpsThatTalkTakeTheirShareOnTheProgramsThreads) {
+  Hardware hardware = round_hardware();
+  hardware.kind = DeviceClass::cpu;
+  const SimulationInput input = input_of(small_run("tp = 2", {.layers = 1, .sequences = 1}), hardware, 2);
+  ASSERT_EQ(input.programs[0].threads, 1);
+  Cluster of_more_cores = input.cluster;
+  of_more_cores.share.threads = 4;
+  AxisCalls on_one(input.programs[0], input.cluster), on_four(input.programs[0], of_more_cores);
+  size_t seen = 0;
+  for (const Action& action : timeline_of(input, 0).actions) {
+    const auto one = on_one.of(action), four = on_four.of(action);
+    ASSERT_EQ(one.size(), four.size());
+    for (size_t c = 0; c < one.size(); ++c, ++seen) EXPECT_EQ(one[c].end, four[c].end);
+  }
+  EXPECT_GT(seen, 0u);
 }
 
 TEST(SimulatedTrace, ASlowRankIsCalledSo) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compile/stage_program.h"
 #include "scratch_folder.h"
 
 namespace trireme {
@@ -14,35 +15,10 @@ using test::ScratchFolder;
 using test::slurp;
 namespace fs = std::filesystem;
 
-// A stage that receives, computes and sends.
-Program program_of_a_stage() {
-  Program program;
-  program.comms = {{"pp", 3, {0, 1, 2}}, {"0>1", 4, {0, 1}}, {"1>2", 4, {1, 2}}};
-  program.units = {{.name = "layers.1", .code = {}, .bound = {}}};
-  program.memory.buffers.resize(2);
-  program.memory.buffers[0].name = "act/1";
-  program.memory.buffers[1].name = "act/2";
-  const auto transfer = [](CommOp op, int64_t comm, int64_t buffer) {
-    Transfer moved{.op = op, .comm = CommId(comm), .from = {}, .to = {}};
-    (op == CommOp::send ? moved.from : moved.to).buffer = BufferId(buffer);
-    return moved;
-  };
-  Timeline timeline{.name = "train", .micro_batches = 1, .actions = std::vector<Action>(4)};
-  timeline.actions[0] = {.kind = ActionKind::recv_act, .micro_batch = 0, .stream = Stream::p2p};
-  timeline.actions[0].transfers = {transfer(CommOp::recv, 1, 0)};
-  timeline.actions[1] = {.kind = ActionKind::forward, .unit = UnitId(0), .micro_batch = 0};
-  timeline.actions[2] = {.kind = ActionKind::send_act, .micro_batch = 0, .stream = Stream::p2p};
-  timeline.actions[2].transfers = {transfer(CommOp::send, 2, 1)};
-  timeline.actions[3] = {.kind = ActionKind::reduce_loss, .stream = Stream::comm};
-  timeline.actions[3].transfers = {transfer(CommOp::all_reduce, 0, 0)};
-  program.timelines.push_back(timeline);
-  return program;
-}
-
 const ActionTime kTimes[] = {{10.5, 11}, {11, 12}, {12, 12.25}, {12.5, 13}};
 
 RankTrace trace_of_rank(int32_t rank, double start_s) {
-  const Program program = program_of_a_stage();
+  const Program program = test::stage_program();
   return trace_of(program, program.timelines[0], {rank, start_s, 14}, kTimes);
 }
 

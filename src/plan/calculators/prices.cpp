@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/day.h"
 #include "base/error.h"
 #include "base/suggestion.h"
 #include "config/text_file.h"
@@ -116,20 +116,10 @@ Price read_price(const Entry& entry) {
 }  // namespace
 
 std::chrono::sys_days read_date(const std::string& key, const std::string& text) {
-  const bool form = text.size() == 10 && text[4] == '-' && text[7] == '-';
-  const auto number = [&](size_t at, size_t digits) {
-    int value = -1;
-    const char* end = text.data() + at + digits;
-    if (!form || std::from_chars(text.data() + at, end, value).ptr != end) return -1;
-    return value;
-  };
-  const int year = number(0, 4), month = number(5, 2), day = number(8, 2);
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (year < 2000 || month < 1 || day < 1 || !date.ok())
+  const auto day = day_named(text);
+  if (!day || *day < std::chrono::sys_days(std::chrono::year(2000) / 1 / 1))
     fail_user("{} {} is no day; write it as 2026-01-15", key, text.empty() ? "\"\"" : text);
-  return date;
+  return *day;
 }
 
 std::string to_text(std::chrono::sys_days day) {

@@ -16,14 +16,18 @@ namespace {
 
 std::string kind_of(const std::string& name) { return name.substr(0, name.find(' ')); }
 
+bool names_update(std::string_view name) {
+  for (int k = 0; k < kActionKinds; ++k)
+    if (const auto kind = static_cast<ActionKind>(k); is_update(kind) && name == name_of(kind)) return true;
+  return false;
+}
+
 std::string part_of(const std::string& name) {
   const std::string kind = kind_of(name);
   if (kind == "forward") return kind;
   if (kind.starts_with("backward")) return "backward";
   if (kind == "load") return "loading";
-  const bool updates = kind == name_of(ActionKind::norm_partial) || kind == name_of(ActionKind::group_norm) ||
-                       kind == name_of(ActionKind::grad_norm) || kind == name_of(ActionKind::optimizer);
-  return updates ? "norm and update" : "weights laid out, sums";
+  return names_update(kind) ? "norm and update" : "weights laid out, sums";
 }
 
 bool is_axis(const std::string& row) { return row.starts_with("axis "); }
