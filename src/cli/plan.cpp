@@ -57,7 +57,7 @@ std::optional<Answer> cost_of(const Options& options, const Plan& plan) {
   if (options.prices.empty()) return {};
   const CostInput input{.device = plan.cluster.hardware->name,
                         .devices = plan.devices,
-                        .hours = plan.run_s() / kHour_s,
+                        .hours = plan.run_hours(),
                         .today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
   return run_cost(choose_prices(load_prices(options.prices), input), input);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compile/flops_report.h"
 #include "compile/pipeline.h"
 #include "ir/state_boxes.h"
 #include "ir/text.h"
@@ -14,7 +15,6 @@
 #include "lower/lower.h"
 #include "lower/place.h"
 #include "lower/stages.h"
-#include "ops/op.h"
 #include "passes/autodiff.h"
 #include "passes/decode.h"
 #include "passes/fuse.h"
@@ -190,39 +190,24 @@ Moments moments_of(const OptimizerSpec& optimizer) {
 }
 
 // Room for a copy of what the rank writes of a checkpoint.
-void add_staging(Program& program, const OptimizerSpec& optimizer) {
-  const int64_t states = moments_of(optimizer) == Moments::two ? 3 : 2;
-  const int64_t bytes = states * written_elements(program) * size_of(DType::f32);
+void add_staging(Program& program) {
+  const int64_t bytes = written_bytes(program);
   if (bytes > 0) program.staging = add_buffer(program, "staging", BufferClass::staging, bytes);
 }
 
 // FLOPs per micro-batch and block, by which stages are balanced.
 std::vector<double> costs_of(const Program& program, const Chain& chain) {
   std::vector<double> by_code;
-  for (const Code& code : program.codes) {
-    double flops = 0;
-    for (const auto* ops : {&code.forward, &code.backward})
-      for (const Op& op : *ops)
-        flops += static_cast<double>(op_def(op.kind).cost(signature(op, code.values)).flops);
-    by_code.push_back(flops);
-  }
+  for (const Code& code : program.codes) by_code.push_back(static_cast<double>(block_flops(code)));
   std::vector<double> costs;
   for (const ChainBlock& block : chain) costs.push_back(by_code[static_cast<size_t>(block.code.index)]);
   return costs;
 }
 
-// What follows the layers stays on one stage: they may have parameters in common.
-std::vector<BlockRange> cut_chain(std::vector<double> costs, const RunSpec& spec, int32_t stages) {
-  const size_t blocks = costs.size(), head = 1 + static_cast<size_t>(spec.model.layers);
-  for (; costs.size() > head + 1; costs.pop_back()) costs[head] += costs.back();
-  std::vector<BlockRange> ranges = cut_stages(costs, stages, spec.parallel.stages);
-  ranges.back().end = blocks;
-  return ranges;
-}
-
 StageMap map_stages(const Program& program, const Chain& chain, const RunSpec& spec,
                     const StagePlacement& placement) {
-  return {placement, cut_chain(costs_of(program, chain), spec, placement.stages()),
+  return {placement,
+          cut_chain(costs_of(program, chain), spec.model.layers, placement.stages(), spec.parallel.stages),
           program.mesh.stage_rank(program.rank)};
 }
 
@@ -262,7 +247,7 @@ void compile_training(Compiled& out, const RunSpec& spec, const CompileOptions& 
                     : one_stage(chains.front().size());
   const std::vector<GroupPlan> groups = add_groups(program, chains, plan.sharding, plan.map, plan.compute,
                                                    trains ? moments_of(spec.optimizer) : Moments::none);
-  if (trains && spec.checkpoint.async) add_staging(program, spec.optimizer);
+  if (trains && spec.checkpoint.async) add_staging(program);
   plan.comms = add_comm_groups(program, plan.map, shared_blocks(groups));
   if (trains) lower_training(program, groups, chains.front(), schedule, plan, update_rule(spec));
   if (evals > 0) lower_evaluation(program, groups, chains.back(), forwards(schedule.placement, evals), plan);

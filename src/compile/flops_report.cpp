@@ -18,6 +18,10 @@ int64_t section_flops(const Code& code, Section section) {
 
 }  // namespace
 
+int64_t block_flops(const Code& code) {
+  return section_flops(code, Section::forward) + section_flops(code, Section::backward);
+}
+
 int64_t program_flops(const Program& program, const Timeline& timeline) {
   std::map<std::pair<CodeId, Section>, int64_t> known;
   int64_t flops = 0;

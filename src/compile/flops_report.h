@@ -13,4 +13,7 @@ namespace trireme {
 // ops' definitions say: norms and activations are in, attention has the pairs that a mask leaves.
 int64_t program_flops(const Program& program, const Timeline& timeline);
 
+// Likewise of one block for one micro-batch, forward and backward: by which stages are balanced.
+int64_t block_flops(const Code& code);
+
 }  // namespace trireme

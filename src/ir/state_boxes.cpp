@@ -125,12 +125,27 @@ std::vector<StateBox> written_boxes(const Program& program, ParamId id) {
   return share;
 }
 
+static int64_t written_elements_of(const Program& program, ParamId param) {
+  int64_t elements = 0;
+  for (const StateBox& box : written_boxes(program, param)) elements += box.last - box.first;
+  return elements;
+}
+
 int64_t written_elements(const Program& program) {
   int64_t elements = 0;
   for (size_t i = 0; i < program.params.size(); ++i)
-    for (const StateBox& box : written_boxes(program, ParamId(static_cast<int64_t>(i))))
-      elements += box.last - box.first;
+    elements += written_elements_of(program, ParamId(static_cast<int64_t>(i)));
   return elements;
+}
+
+int64_t written_bytes(const Program& program) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < program.params.size(); ++i) {
+    const ParamGroup& group = group_of(program, program.params[i]);
+    const int64_t states = 1 + (group.moment1.valid() ? 1 : 0) + (group.moment2.valid() ? 1 : 0);
+    bytes += states * written_elements_of(program, ParamId(static_cast<int64_t>(i))) * size_of(DType::f32);
+  }
+  return bytes;
 }
 
 }  // namespace trireme

@@ -34,5 +34,7 @@ std::vector<StateBox> written_boxes(const Program& program, ParamId param);
 
 // Of all parameters together, for one kind of state.
 int64_t written_elements(const Program& program);
+// Of all kinds: the master weights and the moments that the program has.
+int64_t written_bytes(const Program& program);
 
 }  // namespace trireme

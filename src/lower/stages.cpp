@@ -124,4 +124,13 @@ std::vector<BlockRange> cut_stages(std::span<const double> block_costs, int32_t 
   return evenest(costs, count, least_largest_cost(costs, count));
 }
 
+std::vector<BlockRange> cut_chain(std::vector<double> block_costs, int64_t model_layers, int32_t stages,
+                                  std::span<const int64_t> layers) {
+  const size_t blocks = block_costs.size(), head = 1 + static_cast<size_t>(model_layers);
+  for (; block_costs.size() > head + 1; block_costs.pop_back()) block_costs[head] += block_costs.back();
+  std::vector<BlockRange> ranges = cut_stages(block_costs, stages, layers);
+  ranges.back().end = blocks;
+  return ranges;
+}
+
 }  // namespace trireme

@@ -17,4 +17,9 @@ namespace trireme {
 std::vector<BlockRange> cut_stages(std::span<const double> block_costs, int32_t stages,
                                    std::span<const int64_t> layers);
 
+// Likewise of a model of so many layers behind whose head there may be further blocks: they stay with the
+// head, with which they may have parameters in common.
+std::vector<BlockRange> cut_chain(std::vector<double> block_costs, int64_t model_layers, int32_t stages,
+                                  std::span<const int64_t> layers);
+
 }  // namespace trireme

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "config/run_spec.h"
 #include "model/block_builder.h"
 
 namespace trireme {
@@ -97,6 +98,10 @@ Model build_model(const ModelSpec& spec, const ModelInputs& inputs) {
   BlockBuilder head = family.head(spec, inputs);
   add_block(model, "head", add_graph(model, head), "", head.params());
   return model;
+}
+
+Model whole_model(const RunSpec& spec) {
+  return build_model(spec.model, {.batch = spec.batch.micro, .seq_len = spec.data.seq_len});
 }
 
 int64_t parameter_count(const Model& model) {

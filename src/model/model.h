@@ -10,6 +10,8 @@
 
 namespace trireme {
 
+struct RunSpec;
+
 // A parameter of the whole model. Names, as checkpoints have them: embed.weight, positions.weight,
 // layers.N.attn_norm.weight, layers.N.attn.qkv.weight (rows: q heads, k heads, v heads),
 // layers.N.attn.out.weight, layers.N.mlp_norm.weight, layers.N.mlp.up.weight or layers.N.mlp.gate_up.weight
@@ -56,6 +58,8 @@ struct ModelInputs {
 
 // The spec must be resolved. All values are f32 here; the precision pass chooses the compute dtype.
 Model build_model(const ModelSpec& spec, const ModelInputs& inputs);
+// Of a config, with the extents of its micro-batches: what parameters and FLOPs are counted from.
+Model whole_model(const RunSpec& spec);
 
 // Without the routers' state, which nothing trains.
 int64_t parameter_count(const Model& model);

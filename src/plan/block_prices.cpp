@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compile/compile.h"
+#include "compile/flops_report.h"
 #include "ops/op.h"
 #include "sim/simulate.h"
 
@@ -31,16 +32,6 @@ RunSpec alone(const RunSpec& base, const Layout& layout, BackwardForm form) {
   spec.eval.every_steps = 0;
   return parse_config(to_toml(spec), "the layout " + text_of(layout));
 }
-
-double flops_of(const Code& code) {
-  double flops = 0;
-  for (const auto* ops : {&code.forward, &code.backward})
-    for (const Op& op : *ops)
-      flops += static_cast<double>(op_def(op.kind).cost(signature(op, code.values)).flops);
-  return flops;
-}
-
-double axes_s(const ActionPrice& price) { return price.axis_s[0] + price.axis_s[1] + price.axis_s[2]; }
 
 // Of a backward's kernels, the share in the part that leads to the stage before.
 double input_share(const Code& code, const Cluster& cluster) {
@@ -112,8 +103,7 @@ class Reading {
     const Unit& unit = program_.unit(action.unit);
     BlockPrice block;
     block.forward_s = price.total_s();
-    block.axis_s = axes_s(price);
-    block.flops = flops_of(code_of(action));
+    block.flops = static_cast<double>(block_flops(code_of(action)));
     block.saved_bytes = program_.layouts[static_cast<size_t>(unit.code.index)].saved_bytes;
     block.prepared_bytes = bytes_of_role(code_of(action), ValueRole::prepared);
     take_workspace(action);
@@ -135,7 +125,6 @@ class Reading {
     BlockPrice& block = block_at(action);
     block.backward_s = price.total_s();
     block.input_s = block.backward_s * input_share(code_of(action), cluster_);
-    block.axis_s += axes_s(price);
     take_workspace(action);
   }
 

@@ -14,7 +14,6 @@ namespace trireme {
 struct BlockPrice {
   double forward_s = 0, backward_s = 0;  // of a micro-batch, waits for tp, cp and ep among it
   double input_s = 0;                    // of backward_s: the part that leads to the stage before
-  double axis_s = 0;                     // of both: waiting for tp, cp and ep
   double flops = 0;                      // by which stages are cut
   int64_t saved_bytes = 0;               // forward to backward
   int64_t split_saved_bytes = 0;         // likewise, where backward runs in two parts,

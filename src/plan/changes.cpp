@@ -12,7 +12,7 @@ namespace {
 // Every key that the planner may change, with its value as text.
 std::vector<std::pair<std::string_view, std::string>> keys_of(const Layout& layout) {
   const ParallelSpec& p = layout.parallel;
-  std::vector<std::pair<std::string_view, std::string>> keys = {
+  return {
       {"parallel.dp_replicate", std::to_string(p.dp_replicate)},
       {"parallel.dp_shard", std::to_string(p.dp_shard)},
       {"parallel.zero", std::to_string(p.zero)},
@@ -26,7 +26,6 @@ std::vector<std::pair<std::string_view, std::string>> keys_of(const Layout& layo
       {"batch.micro", std::to_string(layout.micro)},
       {"parallel.recompute", std::string(name_of_value(p.recompute))},
   };
-  return keys;
 }
 
 // Data-parallel ranks divided by `by`; false where they do not divide.
@@ -99,12 +98,18 @@ void add_longer(std::vector<Layout>& found, const Layout& longer, int64_t by, in
 
 }  // namespace
 
-std::string change_text(const Layout& before, const Layout& after) {
+std::vector<KeyChange> changed_keys(const Layout& before, const Layout& after) {
   const auto a = keys_of(before), b = keys_of(after);
-  std::vector<std::string> texts;
+  std::vector<KeyChange> changes;
   for (size_t i = 0; i < a.size(); ++i)
-    if (a[i].second != b[i].second)
-      texts.push_back(fmt::format("{} {} -> {}", a[i].first, a[i].second, b[i].second));
+    if (a[i].second != b[i].second) changes.push_back({a[i].first, a[i].second, b[i].second});
+  return changes;
+}
+
+std::string change_text(const Layout& before, const Layout& after) {
+  std::vector<std::string> texts;
+  for (const KeyChange& change : changed_keys(before, after))
+    texts.push_back(fmt::format("{} {} -> {}", change.key, change.before, change.after));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -1,13 +1,21 @@
 // Single steps from a layout to others: what takes less memory, and what lies around.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/layout.h"
 
 namespace trireme {
 
-// "parallel.zero 1 -> 3, batch.micro 4 -> 2": the keys in which they differ.
+struct KeyChange {
+  std::string_view key;       // "parallel.zero"
+  std::string before, after;  // as a config has them; "none" of the schedule of no pipeline
+};
+// The keys in which they differ.
+std::vector<KeyChange> changed_keys(const Layout& before, const Layout& after);
+
+// "parallel.zero 1 -> 3, batch.micro 4 -> 2".
 std::string change_text(const Layout& before, const Layout& after);
 
 // Layouts over as many ranks that need less memory, by one decision each, the mildest first. Where there are

@@ -13,13 +13,12 @@ namespace trireme {
 namespace {
 
 constexpr double kRatioSteps = 8;
-constexpr double kMasterBytes = 4, kMomentBytes = 8, kGradientBytes = 4;
 
 bool v_shaped(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::zbv || schedule == PipelineSchedule::dualpipev;
 }
 
-// Both parts of the backward of some schedules run apart, and DualPipe keeps each stage twice.
+// The stages of a rank; DualPipe keeps each on two.
 std::vector<size_t> stages_on(const Layout& layout, int64_t rank) {
   const int64_t p = layout.parallel.pp, v = layout.parallel.virtual_stages.value_or(1);
   if (p == 1) return {0};
@@ -76,29 +75,25 @@ const std::vector<Estimator::Stage>& Estimator::stages_of(const BlockKey& key, c
                                                           int64_t count) {
   const auto [it, fresh] = stages_.try_emplace({key, count});
   if (!fresh) return it->second;
-  // As compile.cpp cuts the chain: what follows the layers stays with the head.
   std::vector<double> costs;
   for (const BlockPrice& block : prices.blocks) costs.push_back(block.flops);
-  const size_t head = 1 + static_cast<size_t>(base_.model.layers);
-  for (; costs.size() > head + 1; costs.pop_back()) costs[head] += costs.back();
-  std::vector<BlockRange> ranges = cut_stages(costs, static_cast<int32_t>(count), {});
-  ranges.back().end = prices.blocks.size();
-  for (const BlockRange& range : ranges) {
+  for (const BlockRange& range :
+       cut_chain(std::move(costs), base_.model.layers, static_cast<int32_t>(count), {})) {
     Stage stage;
     for (size_t b = range.first; b < range.end; ++b) {
       const BlockPrice& block = prices.blocks[b];
-      stage.forward_s += block.forward_s;
-      stage.backward_s += block.backward_s;
-      stage.input_s += block.input_s;
-      stage.prepare_s += block.prepare_s;
-      stage.saved_bytes += static_cast<double>(block.saved_bytes + prices.boundary_bytes);
-      stage.split_saved_bytes += static_cast<double>(block.split_saved_bytes + prices.boundary_bytes);
-      stage.split_held_bytes += static_cast<double>(block.split_held_bytes);
-      stage.prepared_bytes += static_cast<double>(block.prepared_bytes);
-      stage.elements += static_cast<double>(block.elements);
-      stage.expert_elements += static_cast<double>(block.expert_elements);
-      stage.most_elements =
-          std::max(stage.most_elements, static_cast<double>(block.elements + block.expert_elements));
+      const auto real = [](int64_t n) { return static_cast<double>(n); };
+      add(stage, {.forward_s = block.forward_s,
+                  .backward_s = block.backward_s,
+                  .input_s = block.input_s,
+                  .prepare_s = block.prepare_s,
+                  .saved_bytes = real(block.saved_bytes + prices.boundary_bytes),
+                  .split_saved_bytes = real(block.split_saved_bytes + prices.boundary_bytes),
+                  .split_held_bytes = real(block.split_held_bytes),
+                  .prepared_bytes = real(block.prepared_bytes),
+                  .elements = real(block.elements),
+                  .expert_elements = real(block.expert_elements),
+                  .most_elements = real(block.elements + block.expert_elements)});
     }
     it->second.push_back(stage);
   }
@@ -141,21 +136,20 @@ double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_b
   const int64_t shards = p.dp_shard * p.cp;
   const bool cuts = p.zero > 0 && shards > 1;
   const double elements = rank.elements + rank.expert_elements / static_cast<double>(p.ep);
-  const double copy_bytes = base_.precision.compute == Compute::bf16 ? 2 : 4;
   const Members all{p.tp, p.dp_replicate * shards}, shard{p.tp, shards},
       copies{p.tp * shards, p.dp_replicate};
   const double share = rank.most_elements / std::max(1.0, rank.elements + rank.expert_elements);
   const double reduce =
-      cuts ? wire_s("reduce_scatter", kGradientBytes * elements, shard) +
-                 wire_s("all_reduce", kGradientBytes * elements / static_cast<double>(shards), copies)
-           : wire_s("all_reduce", kGradientBytes * elements, all);
+      cuts ? wire_s("reduce_scatter", state_.gradient * elements, shard) +
+                 wire_s("all_reduce", state_.gradient * elements / static_cast<double>(shards), copies)
+           : wire_s("all_reduce", state_.gradient * elements, all);
   double sum = std::max(reduce - rank.backward_s, reduce * share);
   if (!cuts) return sum;
-  const double gather = wire_s("all_gather", copy_bytes * elements, shard);
+  const double gather = wire_s("all_gather", copy_bytes_ * elements, shard);
   if (p.zero < 3) return sum + std::max(gather - rank.forward_s, gather * share);
-  const double times = micro_batches;
-  sum += times * (std::max(0.0, gather - rank.forward_s) + gather * share / std::max(1.0, times));
-  if (p.reshard_after_forward) sum += times * std::max(0.0, gather - rank.backward_s);
+  sum += micro_batches *
+         (std::max(0.0, gather - rank.forward_s) + gather * share / std::max(1.0, micro_batches));
+  if (p.reshard_after_forward) sum += micro_batches * std::max(0.0, gather - rank.backward_s);
   return sum;
 }
 
@@ -167,25 +161,23 @@ double Estimator::state_bytes(const Layout& layout, const Stage& rank, double mi
   const double expert_shards = cuts ? std::max(1.0, shards / static_cast<double>(p.ep)) : 1;
   const double whole = rank.elements + rank.expert_elements;
   const double own = rank.elements / shards + rank.expert_elements / expert_shards;
-  const double moments = base_.optimizer.kind == OptimizerKind::adamw ? kMomentBytes : kMomentBytes / 2;
+  const double saved = state_.master + state_.moments;
   const double lanes = has_fixed_lanes(base_)
                            ? std::max(1.0, static_cast<double>(base_.batch.lanes) /
                                                static_cast<double>(data_parallel_of(layout)))
                            : 1;
-  double bytes = own * (kMasterBytes + moments);
+  double bytes = own * saved;
   if (base_.checkpoint.async)
-    bytes += (kMasterBytes + moments) * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
+    bytes += saved * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
   const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || p.reduce_each_micro_batch);
-  bytes += kGradientBytes * (one_by_one ? own + 2 * rank.most_elements : whole * (1 + std::log2(lanes)));
-  const double copy = base_.precision.compute == Compute::bf16 ? 2 : 4;
+  bytes += state_.gradient * (one_by_one ? own + 2 * rank.most_elements : whole * (1 + std::log2(lanes)));
   const double held = p.zero == 3 && cuts
                           ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
                           : whole;
-  const bool packed = rank.prepared_bytes > 0;
-  if (packed)
+  if (rank.prepared_bytes > 0)
     bytes += rank.prepared_bytes * held / std::max(1.0, whole);
   else
-    bytes += copy * held;
+    bytes += copy_bytes_ * held;
   return bytes;
 }
 
@@ -265,6 +257,7 @@ std::optional<Estimate> Estimator::of(const Layout& layout) {
   const int64_t per_rank = stages_per_rank(layout), data_parallel = data_parallel_of(layout);
   const int64_t count = p.pp * per_rank;
   if (!found->second || count > base_.model.layers + 2) return {};
+  if (base_.batch.sequences % (layout.micro * data_parallel) != 0) return {};
   const BlockPrices& prices = *found->second;
   const std::vector<Stage>& stages = stages_of(found->first, prices, count);
   const int64_t whole_micro_batches = base_.batch.sequences / layout.micro / data_parallel;

@@ -2,14 +2,15 @@
 // compiles and simulates the best of them. Blocks are priced exactly (plan/block_prices.h); what lies between
 // them is added up by rule. Guesses order layouts; nothing that is shown comes from here.
 #pragma once
-#include <array>
 #include <compare>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "plan/block_prices.h"
+#include "plan/calculators/state_bytes.h"
 #include "plan/layout.h"
 #include "plan/pipeline_length.h"
 
@@ -19,6 +20,9 @@ struct Estimate {
   double step_s = 0;
   int64_t arena_bytes = 0;  // of the fullest rank
 };
+
+// By which the guess of memory may be too high.
+inline constexpr double kMemoryDoubt = 1.08;
 
 // What decides how a block is cut: layouts alike in it share their BlockPrices.
 struct BlockKey {
@@ -31,7 +35,11 @@ BlockKey block_key(const Layout& layout);
 
 class Estimator {
  public:
-  Estimator(const RunSpec& base, const Cluster& cluster) : base_(base), cluster_(cluster) {}
+  Estimator(const RunSpec& base, const Cluster& cluster)
+      : base_(base),
+        cluster_(cluster),
+        state_(engine_state(base.optimizer.kind, base.precision.compute)),
+        copy_bytes_(state_.compute_copy > 0 ? state_.compute_copy : state_.master) {}
 
   // Compiles one program for each way in which the layouts cut blocks, on `threads` threads. Layouts whose
   // blocks the run refuses get no estimate.
@@ -67,6 +75,8 @@ class Estimator {
 
   const RunSpec& base_;
   const Cluster& cluster_;
+  StateBytes state_;   // of an element
+  double copy_bytes_;  // of an element where it is gathered
   std::map<BlockKey, std::optional<BlockPrices>> prices_;
   std::map<std::pair<BlockKey, int64_t>, std::vector<Stage>> stages_;
   std::map<Members, std::vector<int32_t>> ranks_;

@@ -22,11 +22,12 @@ void in_parallel(size_t count, int threads, const std::function<void(size_t)>& w
         if (!failure) failure = std::current_exception();
       }
   };
-  std::vector<std::thread> others;
-  for (size_t t = 1; t < std::min(count, static_cast<size_t>(std::max(1, threads))); ++t)
-    others.emplace_back(run);
-  run();
-  for (std::thread& other : others) other.join();
+  {
+    std::vector<std::jthread> others;
+    for (size_t t = 1; t < std::min(count, static_cast<size_t>(std::max(1, threads))); ++t)
+      others.emplace_back(run);
+    run();
+  }
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -45,8 +45,7 @@ RunSpec with_layout(const RunSpec& base, const Layout& layout) {
   spec.parallel = layout.parallel;
   spec.batch.micro = layout.micro;
   if (!has_fixed_lanes(base)) spec.batch.lanes = usual_lanes(spec);
-  RunSpec resolved = parse_config(to_toml(spec), "the layout " + text_of(layout));
-  return resolved;
+  return parse_config(to_toml(spec), "the layout " + text_of(layout));
 }
 
 std::string text_of(const Layout& layout) {

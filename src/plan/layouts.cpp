@@ -54,7 +54,6 @@ class Enumeration {
     start_ = layout_of(base);
     start_.parallel.schedule_file.reset();
     start_.parallel.stages.clear();
-    start_.parallel.etp = 0;
   }
 
   std::vector<Layout> all() {

@@ -1,10 +1,18 @@
-// All single steps are tried, and where none fits that is near the speed of before, all steps from the best
-// of those that do not fit.
+// All single steps are guessed and the best of them tried, and where none fits that is near the speed of
+// before, all steps from the nearest of those that do not fit.
 #include "plan/nearest_fit.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
 
+#include "base/error.h"
 #include "plan/changes.h"
+#include "plan/estimate.h"
 
 namespace trireme {
 namespace {
@@ -12,51 +20,171 @@ namespace {
 constexpr int64_t kMostTimesMore = 8;  // ranks
 constexpr size_t kStarts = 4;          // of a second step
 constexpr double kNear = 0.9;          // of the speed of before
+constexpr double kHopeless = 1.3;      // of the room: a guess beyond that is not tried in any case
+
+struct Guessed {
+  Layout layout;
+  int64_t devices = 1;
+  double device_s = 0;  // devices x the guessed step: the less, the faster is each
+  double size = 0;      // of the arena, guessed or (`tried`) planned, over the room for it
+  bool tried = false;
+};
+
+class NearestFits {
+ public:
+  NearestFits(const Plan& plan, const FixOptions& options)
+      : plan_(plan),
+        options_(options),
+        before_(outcome_of(plan)),
+        most_ranks_(all_ranks(plan.spec) * (options.more_devices ? kMostTimesMore : 1)),
+        nodes_(options.more_devices ? 0 : plan.cluster.nodes) {}
+
+  std::vector<Fix> find() {
+    take_steps_from({before_.layout});
+    if (std::ranges::none_of(fixes_, [](const Fix& fix) { return fix.speed >= kNear; }))
+      take_steps_from(nearest());
+    if (fixes_.empty()) try_smallest();
+    return best();
+  }
+
+ private:
+  // The ranks of a layout where they are, and guesses there.
+  struct Place {
+    Place(const RunSpec& base, const Hardware& hardware, int64_t ranks, int64_t nodes)
+        : cluster(cluster_of(hardware, ranks, nodes)), estimator(base, cluster) {}
+    Cluster cluster;
+    Estimator estimator;
+  };
+
+  // nullptr where so many ranks have no place.
+  Place* place_of(int64_t ranks) {
+    const Hardware& hardware = *plan_.cluster.hardware;
+    try {
+      const int64_t nodes = nodes_ > 0 ? nodes_ : least_nodes(hardware, ranks);
+      return &places_.try_emplace(ranks, plan_.spec, hardware, ranks, nodes).first->second;
+    } catch (const UserError&) {
+      return nullptr;
+    }
+  }
+
+  void take_steps_from(const std::vector<Layout>& starts) {
+    std::vector<Layout> steps;
+    for (const Layout& start : starts)
+      for (Layout& step : smaller_layouts(start, most_ranks_))
+        if (known_.insert(text_of(step)).second) steps.push_back(std::move(step));
+    try_fastest(guess(steps));
+  }
+
+  std::vector<Guessed> guess(const std::vector<Layout>& layouts) {
+    std::map<int64_t, std::vector<Layout>> by_ranks;
+    for (const Layout& layout : layouts) by_ranks[ranks_of(layout)].push_back(layout);
+    for (const auto& [ranks, alike] : by_ranks)
+      if (Place* place = place_of(ranks)) place->estimator.price(alike, options_.threads);
+    std::vector<Guessed> guesses;
+    for (const Layout& layout : layouts) {
+      Place* place = place_of(ranks_of(layout));
+      if (place == nullptr) continue;
+      const std::optional<Estimate> guess = place->estimator.of(layout);
+      if (!guess) continue;
+      const Cluster& cluster = place->cluster;
+      const int64_t devices = rented_devices(*cluster.hardware, ranks_of(layout), cluster.nodes);
+      guesses.push_back({.layout = layout,
+                         .devices = devices,
+                         .device_s = guess->step_s * static_cast<double>(devices),
+                         .size = static_cast<double>(guess->arena_bytes) /
+                                 static_cast<double>(cluster.share.memory_bytes)});
+    }
+    return guesses;
+  }
+
+  bool more(int64_t devices) const { return devices > before_.devices; }
+
+  // In the order in which fixes are shown.
+  void try_fastest(std::vector<Guessed> guesses) {
+    std::ranges::stable_sort(guesses, {},
+                             [&](const Guessed& one) { return std::tuple(more(one.devices), one.device_s); });
+    const auto large =
+        std::ranges::stable_partition(guesses, [](const Guessed& one) { return one.size <= kMemoryDoubt; });
+    close_.insert(close_.end(), large.begin(), large.end());
+    guesses.erase(large.begin(), large.end());
+    attempt(guesses);
+  }
+
+  // In case the guesses of memory were too high.
+  void try_smallest() {
+    std::ranges::stable_sort(close_, {}, &Guessed::size);
+    std::vector<Guessed> smallest;
+    for (const Guessed& one : close_)
+      if (!one.tried && one.size <= kHopeless) smallest.push_back(one);
+    attempt(smallest);
+  }
+
+  // One after another until there are enough fixes or there was enough work.
+  void attempt(std::span<const Guessed> guesses) {
+    const size_t enough = fixes_.size() + options_.most;
+    const auto at_once = static_cast<size_t>(2 * std::max(1, options_.threads));
+    for (int64_t work = 0; !guesses.empty() && fixes_.size() < enough && work < options_.most_work;) {
+      const auto batch = guesses.first(std::min(at_once, guesses.size()));
+      guesses = guesses.subspan(batch.size());
+      for (const Guessed& one : batch) work += work_of(plan_.spec, one.layout);
+      attempt_all(batch);
+    }
+  }
+
+  void attempt_all(std::span<const Guessed> guesses) {
+    std::vector<Layout> layouts;
+    for (const Guessed& one : guesses) layouts.push_back(one.layout);
+    std::vector<std::optional<Outcome>> outcomes =
+        try_layouts(plan_.spec, layouts, *plan_.cluster.hardware, nodes_, options_.threads);
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (!outcomes[i]) continue;
+      if (outcomes[i]->fits()) {
+        const double speed = outcomes[i]->tokens_per_s / static_cast<double>(outcomes[i]->devices) /
+                             (before_.tokens_per_s / static_cast<double>(before_.devices));
+        fixes_.push_back({std::move(*outcomes[i]), speed});
+      } else {
+        close_.push_back(guesses[i]);
+        const RankMemory& fullest = outcomes[i]->fullest;
+        close_.back().size = static_cast<double>(fullest.arena_bytes) /
+                             static_cast<double>(fullest.arena_bytes - outcomes[i]->missing_bytes);
+        close_.back().tried = true;
+      }
+    }
+  }
+
+  std::vector<Layout> nearest() {
+    std::ranges::stable_sort(close_, {}, &Guessed::size);
+    std::vector<Layout> starts;
+    for (size_t i = 0; i < std::min(kStarts, close_.size()); ++i) starts.push_back(close_[i].layout);
+    return starts;
+  }
+
+  // Over as many devices first, then the fastest; of equal ones the mildest, which were found first.
+  std::vector<Fix> best() {
+    std::ranges::stable_sort(
+        fixes_, {}, [&](const Fix& fix) { return std::tuple(more(fix.outcome.devices), -fix.speed); });
+    const auto same = [](const Fix& a, const Fix& b) {
+      return a.speed == b.speed && a.outcome.devices == b.outcome.devices;
+    };
+    fixes_.erase(std::unique(fixes_.begin(), fixes_.end(), same), fixes_.end());
+    if (fixes_.size() > options_.most) fixes_.resize(options_.most);
+    return std::move(fixes_);
+  }
+
+  const Plan& plan_;
+  FixOptions options_;
+  Outcome before_;
+  int64_t most_ranks_, nodes_;
+  std::map<int64_t, Place> places_;  // by ranks
+  std::set<std::string> known_;
+  std::vector<Fix> fixes_;
+  std::vector<Guessed> close_;  // what does not fit, or not by guess
+};
 
 }  // namespace
 
 std::vector<Fix> nearest_fits(const Plan& plan, const FixOptions& options) {
-  const Layout start = layout_of(plan.spec);
-  const int64_t ranks = ranks_of(start);
-  const int64_t most_ranks = options.more_devices ? ranks * kMostTimesMore : ranks;
-  const int64_t nodes = options.more_devices ? 0 : plan.cluster.nodes;
-  const Hardware& hardware = *plan.cluster.hardware;
-  const Outcome before = outcome_of(plan);
-  std::vector<Fix> fixes;
-  const auto attempt = [&](const std::vector<Layout>& layouts) {
-    std::vector<Outcome> close;
-    for (std::optional<Outcome>& outcome :
-         try_layouts(plan.spec, layouts, hardware, nodes, options.threads)) {
-      if (!outcome) continue;
-      if (!outcome->fits()) {
-        close.push_back(std::move(*outcome));
-        continue;
-      }
-      const double speed = outcome->tokens_per_s / static_cast<double>(outcome->devices) /
-                           (before.tokens_per_s / static_cast<double>(before.devices));
-      fixes.push_back({change_text(start, outcome->layout), std::move(*outcome), speed});
-    }
-    std::sort(close.begin(), close.end(),
-              [](const Outcome& a, const Outcome& b) { return a.missing_bytes < b.missing_bytes; });
-    return close;
-  };
-  const std::vector<Outcome> close = attempt(smaller_layouts(start, most_ranks));
-  const bool near = std::ranges::any_of(fixes, [](const Fix& fix) { return fix.speed >= kNear; });
-  std::vector<Layout> second;
-  for (size_t i = 0; !near && i < std::min(kStarts, close.size()); ++i)
-    for (Layout& layout : smaller_layouts(close[i].layout, most_ranks)) second.push_back(std::move(layout));
-  attempt(second);
-  // Over as many devices first, then the fastest; of equal ones the mildest, which were found first.
-  const auto more = [&](const Fix& fix) { return fix.outcome.devices > before.devices; };
-  std::stable_sort(fixes.begin(), fixes.end(), [&](const Fix& a, const Fix& b) {
-    return more(a) != more(b) ? more(b) : a.speed > b.speed;
-  });
-  const auto same = [](const Fix& a, const Fix& b) {
-    return a.speed == b.speed && a.outcome.devices == b.outcome.devices;
-  };
-  fixes.erase(std::unique(fixes.begin(), fixes.end(), same), fixes.end());
-  if (fixes.size() > options.most) fixes.resize(options.most);
-  return fixes;
+  return NearestFits(plan, options).find();
 }
 
 }  // namespace trireme

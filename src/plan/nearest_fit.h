@@ -1,6 +1,6 @@
-// A config that does not fit: the nearest changes that do, each compiled and simulated, and their price.
+// A config that does not fit: the nearest changes that do and their price. All are guessed (plan/estimate.h),
+// the best of them compiled and simulated.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "plan/outcome.h"
@@ -8,7 +8,6 @@
 namespace trireme {
 
 struct Fix {
-  std::string change;  // "parallel.zero 1 -> 3"
   Outcome outcome;
   double speed = 1;  // tokens per second and device, as a multiple of those of the plan that does not fit
 };
@@ -20,6 +19,7 @@ struct FixOptions {
   bool more_devices = true;
   int threads = 1;
   size_t most = 8;
+  int64_t most_work = 100'000;  // work_of what is compiled and simulated for each decision, about
 };
 std::vector<Fix> nearest_fits(const Plan& plan, const FixOptions& options);
 

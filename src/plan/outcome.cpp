@@ -18,6 +18,12 @@ Outcome outcome_of(const Plan& plan) {
           .parts = plan.step.busiest().parts};
 }
 
+int64_t work_of(const RunSpec& base, const Layout& layout) {
+  constexpr int64_t kProgramMicroBatches = 16;
+  const int64_t micro_batches = base.batch.sequences / layout.micro / data_parallel_of(layout);
+  return (micro_batches + kProgramMicroBatches * layout.parallel.pp) * (base.model.layers + 2);
+}
+
 std::vector<std::optional<Outcome>> try_layouts(const RunSpec& base, const std::vector<Layout>& layouts,
                                                 const Hardware& hardware, int64_t nodes, int threads) {
   std::vector<std::optional<Outcome>> outcomes(layouts.size());

@@ -24,6 +24,10 @@ struct Outcome {
 
 Outcome outcome_of(const Plan& plan);
 
+// What compiling and simulating takes, in blocks of micro-batches; each rank of a pipeline counts for some
+// more, for what a program has once.
+int64_t work_of(const RunSpec& base, const Layout& layout);
+
 // By layout, in its order, on `threads` threads; nullopt where the config's door, the schedule or the nodes
 // refuse it. nodes: 0 for as many as it needs.
 std::vector<std::optional<Outcome>> try_layouts(const RunSpec& base, const std::vector<Layout>& layouts,

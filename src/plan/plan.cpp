@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "compile/flops_report.h"
 #include "model/flops.h"
+#include "plan/calculators/worked.h"
 #include "sim/rates.h"
 
 namespace trireme {
@@ -22,8 +23,13 @@ double Plan::hfu() const { return executed_flops / step_s() / peak_flops_per_s; 
 double Plan::run_tokens() const {
   return static_cast<double>(tokens_per_step(spec)) * static_cast<double>(spec.run.steps);
 }
-double Plan::run_s() const { return step_s() * static_cast<double>(spec.run.steps); }
-double Plan::device_hours() const { return run_s() / 3600 * static_cast<double>(devices); }
+double Plan::run_hours() const { return step_s() * static_cast<double>(spec.run.steps) / kHour_s; }
+double Plan::device_hours() const { return run_hours() * static_cast<double>(devices); }
+
+int64_t rented_devices(const Hardware& hardware, int64_t ranks, int64_t nodes) {
+  const bool part_of_one = nodes == 1 && hardware.kind == DeviceClass::gpu;
+  return part_of_one ? ranks : nodes * hardware.devices_per_node;
+}
 
 int64_t least_nodes(const Hardware& hardware, int64_t ranks) {
   if (hardware.kind == DeviceClass::cpu) return 1;
@@ -34,18 +40,16 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {
   Plan plan;
   plan.spec = spec;
   plan.cluster = cluster_of(hardware, all_ranks(spec), nodes);
-  const bool part_of_one = nodes == 1 && hardware.kind == DeviceClass::gpu;
-  plan.devices = part_of_one ? all_ranks(spec) : nodes * hardware.devices_per_node;
+  plan.devices = rented_devices(hardware, all_ranks(spec), nodes);
   SimulationInput input{.programs = pipeline_programs(spec, compile_options(spec, plan.cluster)),
                         .cluster = plan.cluster};
-  for (const Program& program : input.programs) {
+  for (size_t p = 0; p < input.programs.size(); ++p) {
+    const Program& program = input.programs[p];
     plan.memory.push_back(memory_of(program, hardware.overhead_bytes));
-    const Timeline* train = find_timeline(program, input.timeline);
-    CHECK(train != nullptr, "rank {} has no timeline {}", program.rank, input.timeline);
     plan.executed_flops +=
-        static_cast<double>(program_flops(program, *train)) * program.mesh.ranks_per_stage();
+        static_cast<double>(program_flops(program, timeline_of(input, p))) * program.mesh.ranks_per_stage();
   }
-  const Model model = build_model(spec.model, {.batch = 1, .seq_len = spec.data.seq_len});
+  const Model model = whole_model(spec);
   plan.parameters = parameter_count(model);
   plan.model_flops =
       flops_per_token(spec.model, model, spec.data.seq_len) * static_cast<double>(tokens_per_step(spec));

@@ -31,12 +31,15 @@ struct Plan {
   double mfu() const;
   double hfu() const;
   double run_tokens() const;
-  double run_s() const;
+  double run_hours() const;
   double device_hours() const;
 };
 
 // Of the spec's ranks on so many nodes. UserError where they do not fit them, or the schedule not the batch.
 Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes);
+
+// What is rented for so many ranks, as Plan::devices.
+int64_t rented_devices(const Hardware& hardware, int64_t ranks, int64_t nodes);
 
 // The fewest nodes that have devices for so many ranks; 1 of a cpu, whose ranks share cores.
 int64_t least_nodes(const Hardware& hardware, int64_t ranks);

@@ -16,9 +16,7 @@ namespace {
 constexpr double kNoticed = 0.005;  // of a step
 
 std::string part_name(TimePart part) {
-  using enum TimePart;
-  const bool talk = part == tp || part == cp || part == ep || part == pp || part == dp;
-  return (talk ? "exposed " : "") + std::string(name_of(part));
+  return (is_communication(part) ? "exposed " : "") + std::string(name_of(part));
 }
 
 // "exposed dp 0.4 s -> 0.1 s". "" where nothing moves that one would notice.
@@ -83,7 +81,7 @@ std::vector<Reason> steps_up(const SearchResult& result, int64_t devices_per_nod
       reason.why = comparison(*best, outcome);
       reason.taken = wins || outcome.step_s < best->step_s;
     }
-    if (reason.taken) best = wins ? winner : &*found;
+    if (reason.taken) best = &outcome;
     steps.push_back(std::move(reason));
   }
   return steps;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan/calculators/worked.h"
+#include "plan/changes.h"
 #include "plan/quantities.h"
 
 namespace trireme {
@@ -115,9 +116,7 @@ std::string time_text(const Plan& plan) {
   for (int i = 0; i < kTimeParts; ++i) {
     const auto part = static_cast<TimePart>(i);
     const double s = busiest.part(part);
-    const bool axis = part == TimePart::tp || part == TimePart::cp || part == TimePart::ep ||
-                      part == TimePart::pp || part == TimePart::dp;
-    if (s == 0 && (axis || part == TimePart::bubble)) continue;
+    if (s == 0 && (is_communication(part) || part == TimePart::bubble)) continue;
     text += fmt::format("  {:<14} {:>12} {:>8}   {}\n", name_of(part), seconds_text(s),
                         fmt::format("{:.1f} %", 100 * s / plan.step_s()), time_meaning(part));
   }
@@ -138,8 +137,8 @@ std::string speed_text(const Plan& plan) {
       "      through, over the same peak\n",
       as_percent(plan.mfu()), as_percent(plan.hfu()));
   text += fmt::format("run: {} steps, {:.4g} tokens: {:.4g} hours, {:.4g} {}-hours\n",
-                      grouped(plan.spec.run.steps), plan.run_tokens(), plan.run_s() / 3600,
-                      plan.device_hours(), plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "GPU");
+                      grouped(plan.spec.run.steps), plan.run_tokens(), plan.run_hours(), plan.device_hours(),
+                      plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "GPU");
   return text;
 }
 
@@ -158,7 +157,7 @@ std::string fixes_text(const Plan& plan, const std::vector<Fix>& fixes) {
   for (const Fix& fix : fixes)
     text += fmt::format(
         "  {:>8}  {:>10}  {}{}\n", change_percent(fix.speed), bytes_text(fix.outcome.fullest.total_bytes()),
-        fix.change,
+        change_text(layout_of(plan.spec), fix.outcome.layout),
         fix.outcome.devices == plan.devices ? "" : fmt::format(" ({} devices)", fix.outcome.devices));
   return text;
 }

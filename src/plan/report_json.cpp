@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/changes.h"
 #include "plan/reasons.h"
 
 namespace trireme {
@@ -49,6 +50,16 @@ Json layout_json(const Layout& layout) {
   json["micro"] = layout.micro;
   json["recompute"] = std::string(name_of_value(p.recompute));
   return json;
+}
+
+// New values by key, as --set takes them: numbers and truths as such, names as text.
+Json settings_json(const std::vector<KeyChange>& changes) {
+  Json settings = Json::object();
+  for (const KeyChange& change : changes) {
+    const Json value = Json::parse(change.after, nullptr, false);
+    settings[std::string(change.key)] = value.is_discarded() ? Json(change.after) : value;
+  }
+  return settings;
 }
 
 Json cluster_json(const Cluster& cluster) {
@@ -110,13 +121,16 @@ std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes, const std
   json["mfu"] = plan.mfu();
   json["hfu"] = plan.hfu();
   json["run_tokens"] = plan.run_tokens();
-  json["hours"] = plan.run_s() / 3600;
+  json["hours"] = plan.run_hours();
   json["device_hours"] = plan.device_hours();
   if (cost) json["cost"] = cost_json(*cost);
   if (!plan.fits()) json["changes_that_fit"] = Json::array();
+  const Layout start = layout_of(plan.spec);
   for (const Fix& fix : fixes)
-    json["changes_that_fit"].push_back(
-        {{"change", fix.change}, {"speed", fix.speed}, {"outcome", outcome_json(fix.outcome)}});
+    json["changes_that_fit"].push_back({{"change", change_text(start, fix.outcome.layout)},
+                                        {"set", settings_json(changed_keys(start, fix.outcome.layout))},
+                                        {"speed", fix.speed},
+                                        {"outcome", outcome_json(fix.outcome)}});
   return json.dump(2) + "\n";
 }
 

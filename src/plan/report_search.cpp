@@ -17,8 +17,8 @@ constexpr size_t kShown = 10;
 // One that was shown differs in zero alone and is as fast.
 bool is_cut_further(const std::vector<const Outcome*>& shown, const Outcome& outcome) {
   return std::any_of(shown.begin(), shown.end(), [&](const Outcome* other) {
-    const std::string change = change_text(other->layout, outcome.layout);
-    return change.starts_with("parallel.zero ") && change.find(',') == std::string::npos;
+    const std::vector<KeyChange> changes = changed_keys(other->layout, outcome.layout);
+    return changes.size() == 1 && changes[0].key == "parallel.zero";
   });
 }
 

@@ -17,12 +17,10 @@ namespace trireme {
 namespace {
 
 constexpr double kTie = 0.01;      // of the step: a difference that no one would notice
-constexpr double kDoubt = 1.08;    // by which the guess of memory may be too high,
-constexpr double kSurely = 0.9;    // and what of the room is enough in any case
+constexpr double kSurely = 0.9;    // of the room: by guess, enough in any case
 constexpr double kSpare = 0.8;     // of the room, for when guesses were too low
 constexpr double kHopeless = 1.1;  // of the best step: a guess beyond that is not tried
 constexpr size_t kAlike = 3;       // tried layouts that differ in schedule, zero and recompute alone
-constexpr int64_t kProgramMicroBatches = 16;
 constexpr size_t kOfEachRung = 2;
 constexpr size_t kSmallest = 16;  // that are tried when nothing else fits
 constexpr int kRounds = 3;        // of steps from the best to a better one beside it
@@ -111,7 +109,7 @@ class Search {
         ++guesses.refused;
         continue;
       }
-      if (!may_fit(*guess, kDoubt)) ++guesses.too_large;
+      if (!may_fit(*guess, kMemoryDoubt)) ++guesses.too_large;
       less_fits = may_fit(*guess, kSurely);
       guesses.list.push_back({layout, *guess, rung_of(layout, hardware_.devices_per_node)});
     }
@@ -123,13 +121,6 @@ class Search {
     return static_cast<double>(guess.arena_bytes) <= times * static_cast<double>(cluster_.share.memory_bytes);
   }
 
-  // What compiling and simulating takes, in blocks of micro-batches; each rank of a pipeline counts for
-  // some more, for what a program has once.
-  int64_t work_of(const Layout& layout) const {
-    const int64_t micro_batches = base_.batch.sequences / layout.micro / data_parallel_of(layout);
-    return (micro_batches + kProgramMicroBatches * layout.parallel.pp) * (base_.model.layers + 2);
-  }
-
   // From the fastest guess on, not too many alike, until no guess is near the best or there was enough
   // work.
   void try_fastest() {
@@ -137,12 +128,12 @@ class Search {
     std::vector<Layout> batch;
     int64_t work = 0;
     for (const Guessed& one : guessed_) {
-      if (!may_fit(one.guess, kDoubt)) continue;
+      if (!may_fit(one.guess, kMemoryDoubt)) continue;
       if (work >= options_.most_work || one.guess.step_s > kHopeless * best_step_s()) break;
       const ParallelSpec& p = one.layout.parallel;
       if (p.zero > 0 && less_cut_fits(one.layout)) continue;
       if (++alike[{p.tp, p.cp, p.pp, p.ep, one.layout.micro}] > kAlike) continue;
-      work += work_of(one.layout);
+      work += work_of(base_, one.layout);
       batch.push_back(one.layout);
       if (batch.size() < 4 * static_cast<size_t>(options_.threads)) continue;
       take(outcomes(batch));
@@ -155,7 +146,7 @@ class Search {
   bool less_cut_fits(Layout layout) const {
     while (layout.parallel.zero-- > 1)
       for (const Outcome& outcome : result_.tried)
-        if (outcome.fits() && change_text(outcome.layout, layout).empty()) return true;
+        if (outcome.fits() && changed_keys(outcome.layout, layout).empty()) return true;
     return false;
   }
 
@@ -169,7 +160,7 @@ class Search {
   // Of each rung on which nothing has been seen to fit: the fastest that may, then those with more room to
   // spare, then the smallest.
   void try_rungs() {
-    for (const double room : {1 / kDoubt, kSpare, 0.0}) {
+    for (const double room : {1 / kMemoryDoubt, kSpare, 0.0}) {
       std::vector<Layout> more;
       for (size_t r = 0; r < kRungs; ++r) {
         if (result_.rungs[r] && result_.rungs[r]->fits()) continue;

@@ -12,11 +12,9 @@ namespace trireme {
 namespace {
 
 // Of all ranks of the fullest stage: they write at once.
-int64_t written_bytes_per_rank(const RunSpec& spec, std::span<const Program> programs) {
-  const int64_t states = spec.optimizer.kind == OptimizerKind::adamw ? 3 : 2;
+int64_t written_bytes_per_rank(std::span<const Program> programs) {
   int64_t most = 0;
-  for (const Program& program : programs)
-    most = std::max(most, states * written_elements(program) * size_of(DType::f32));
+  for (const Program& program : programs) most = std::max(most, written_bytes(program));
   return most;
 }
 
@@ -54,7 +52,7 @@ int64_t saves_before(const RunShape& run, int64_t step) {
 
 RunShape shape_of_run(const RunSpec& spec, std::span<const Program> programs, const Cluster& cluster,
                       double step_s) {
-  const int64_t bytes = written_bytes_per_rank(spec, programs);
+  const int64_t bytes = written_bytes_per_rank(programs);
   const Hardware& hardware = *cluster.hardware;
   const double copy_s = seconds(bytes, hardware.host_bytes_per_s);
   const double store_s = seconds(bytes * cluster.share.ranks_per_node, hardware.store_bytes_per_s);

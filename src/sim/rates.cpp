@@ -14,7 +14,7 @@ double peak_flops_of(const RunSpec& spec, const Cluster& cluster) {
 }
 
 StepRates rates_of(const RunSpec& spec, const Cluster& cluster, double step_s) {
-  const Model model = build_model(spec.model, {.batch = spec.batch.micro, .seq_len = spec.data.seq_len});
+  const Model model = whole_model(spec);
   StepRates rates{.tokens_per_s = static_cast<double>(tokens_per_step(spec)) / step_s};
   if (const double peak = peak_flops_of(spec, cluster); peak > 0)
     rates.mfu = flops_per_token(spec.model, model, spec.data.seq_len) * rates.tokens_per_s / peak;

@@ -31,6 +31,7 @@ enum class TimePart : uint8_t {
 };
 inline constexpr int kTimeParts = 9;
 std::string_view name_of(TimePart part);
+inline bool is_communication(TimePart part) { return part >= TimePart::tp && part <= TimePart::dp; }
 
 // Disturbances, for what they cost.
 struct SlowRank {

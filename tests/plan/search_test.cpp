@@ -131,6 +131,19 @@ TEST(NearestFit, OffersAsManyDevicesFirst) {
     EXPECT_TRUE(fixes[i - 1].outcome.devices == 4 || fixes[i].outcome.devices > 4);
 }
 
+TEST(NearestFit, TriesTheBestByGuessWhereThereIsLittleTime) {
+  const RunSpec base = test::small_run({"parallel.dp_replicate=4", "batch.micro=4"});
+  Hardware machine = tight_machine();
+  machine.memory_bytes = make_plan(base, machine, 1).fullest().arena_bytes * 4 / 5;
+  const Plan plan = make_plan(base, machine, 1);
+  const std::vector<Fix> all = nearest_fits(plan, {.more_devices = false, .most = 100}),
+                         few = nearest_fits(plan, {.more_devices = false, .most = 100, .most_work = 1});
+  ASSERT_FALSE(few.empty());
+  EXPECT_LE(few.size(), 2 * 2U);  // two at once for each of two decisions
+  EXPECT_GT(all.size(), few.size());
+  EXPECT_GE(few.front().speed, 0.98 * all.front().speed);
+}
+
 TEST(NearestFit, OffersNothingWhereNothingHelps) {
   const Plan plan =
       make_plan(test::small_run({"parallel.dp_replicate=2"}), test::small_machine(test::kMegabyte / 10), 1);
@@ -156,6 +169,26 @@ TEST(ReportJson, HasThePlansNumbers) {
   for (const auto& part : json["parts_s"]) s += part.get<double>();
   EXPECT_NEAR(s, plan.step_s(), 1e-9 * s);
   EXPECT_FALSE(json.contains("changes_that_fit"));
+}
+
+TEST(ReportJson, HasChangesAsSettings) {
+  const std::vector<std::string> before = {"parallel.dp_replicate=4", "batch.micro=4"};
+  Hardware machine = tight_machine();
+  machine.memory_bytes = make_plan(test::small_run(before), machine, 1).fullest().arena_bytes * 3 / 5;
+  const Plan plan = make_plan(test::small_run(before), machine, 1);
+  const std::vector<Fix> fixes = nearest_fits(plan, {.threads = 2, .most = 100});
+  const auto json = nlohmann::json::parse(plan_json(plan, fixes, {}));
+  ASSERT_EQ(json["changes_that_fit"].size(), fixes.size());
+  ASSERT_GE(fixes.size(), 2U);
+  for (size_t i = 0; i < fixes.size(); ++i) {
+    std::vector<std::string> overrides = before;
+    for (const auto& [key, value] : json["changes_that_fit"][i]["set"].items()) {
+      EXPECT_EQ(value.is_string(), key == "parallel.schedule" || key == "parallel.recompute") << key;
+      overrides.push_back(key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+    EXPECT_GT(overrides.size(), before.size());
+    EXPECT_EQ(text_of(layout_of(test::small_run(overrides))), text_of(fixes[i].outcome.layout));
+  }
 }
 
 TEST(ReportJson, HasTheSearch) {

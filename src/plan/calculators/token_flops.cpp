@@ -8,10 +8,6 @@
 
 namespace trireme {
 
-Model whole_model(const RunSpec& spec) {
-  return build_model(spec.model, {.batch = spec.batch.micro, .seq_len = spec.data.seq_len});
-}
-
 int64_t active_parameters(const ModelSpec& spec, const Model& model) {
   int64_t n = parameter_count(model);
   for (const ParamSpec& param : model.params) {

@@ -8,9 +8,6 @@
 
 namespace trireme {
 
-// The model of a config as one device would run it: what parameters are counted from.
-Model whole_model(const RunSpec& spec);
-
 // Parameters that a token uses: of E experts' the top_k that it goes to, of all others all. Routers' state,
 // which nothing trains, is not counted.
 int64_t active_parameters(const ModelSpec& spec, const Model& model);
