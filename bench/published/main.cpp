@@ -41,8 +41,7 @@ void print_tables() {
 int print_config(const std::string& name) {
   for (const PublishedRow& row : published_rows())
     if (row.table + " " + row.name == name) {
-      const char* again = row.again == Again::none ? "none" : row.again == Again::full ? "full" : "selective";
-      fmt::print("{}recompute = \"{}\"\n", row.config, again);
+      fmt::print("{}", config_of(row, row.again));
       return 0;
     }
   fmt::print(stderr, "no row {}; write table and name, like \"megatron 70B\"\n", name);

@@ -16,9 +16,9 @@ struct Step {
   int64_t arena_bytes = 0;
 };
 
-Step step_of(const PublishedRow& row, const char* recompute) {
+Step step_of(const PublishedRow& row, Again again) {
   Step step;
-  step.spec = parse_config(row.config + "recompute = \"" + recompute + "\"\n", row.name);
+  step.spec = parse_config(config_of(row, again), row.name);
   const Hardware hardware = load_hardware(row.hardware);
   const int64_t ranks = all_ranks(step.spec), devices = hardware.devices_per_node;
   const Cluster cluster = cluster_of(hardware, ranks, (ranks + devices - 1) / devices);
@@ -26,23 +26,6 @@ Step step_of(const PublishedRow& row, const char* recompute) {
   for (const Program& program : programs)
     step.arena_bytes = std::max(step.arena_bytes, program.memory.arena_bytes);
   step.seconds = simulate_step({.programs = std::move(programs), .cluster = cluster}).step_s;
-  return step;
-}
-
-Step step_of(const PublishedRow& row) {
-  switch (row.again) {
-    case Again::none:
-      return step_of(row, "none");
-    case Again::selective:
-      return step_of(row, "selective");
-    case Again::full:
-      return step_of(row, "full");
-    case Again::every_other:
-      break;
-  }
-  Step step = step_of(row, "selective");
-  const Step full = step_of(row, "full");
-  step.seconds = (step.seconds + full.seconds) / 2;
   return step;
 }
 
@@ -56,7 +39,8 @@ double executed_flops(const RunSpec& spec) {
 }  // namespace
 
 PublishedSpeed predict(const PublishedRow& row) {
-  const Step step = step_of(row);
+  Step step = step_of(row, row.again);
+  if (row.again == Again::every_other) step.seconds = (step.seconds + step_of(row, Again::full).seconds) / 2;
   PublishedSpeed speed{
       .step_s = step.seconds, .ranks = all_ranks(step.spec), .arena_bytes = step.arena_bytes};
   const double tokens =

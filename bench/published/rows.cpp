@@ -241,47 +241,47 @@ void add_mosaic(std::vector<PublishedRow>& rows) {
 
 }  // namespace
 
+std::string config_of(const PublishedRow& row, Again again) {
+  const char* recompute = again == Again::none ? "none" : again == Again::full ? "full" : "selective";
+  return fmt::format("{}recompute = \"{}\"\n", row.config, recompute);
+}
+
 std::vector<PublishedTable> published_tables() {
   return {
       {"megatron", "Megatron-LM, weak scaling on H100",
        "README of github.com/NVIDIA/Megatron-LM, \"Training Speed and Scalability\" (2024): model table; "
-       "vocabulary 131072, T "
-       "= 4096, data parallel 48, distributed optimizer, data, tensor and pipeline communication overlapped",
+       "vocabulary 131072, T = 4096, data parallel 48, distributed optimizer, data, tensor and pipeline "
+       "communication overlapped",
        "The README has neither micro-batch nor virtual stages: the fastest that fit of micro-batches of 1, "
-       "2, 4 and of the "
-       "divisors of a rank's layers. Tensor communication goes in 4 runs beside the products. Nothing is "
-       "recomputed. FLOPs "
-       "are model FLOPs with attention over the whole square"},
+       "2, 4 and of the divisors of a rank's layers. Tensor communication goes in 4 runs beside the "
+       "products. Nothing is recomputed. FLOPs are model FLOPs with attention over the whole square"},
       {"torchtitan", "torchtitan, Llama 3.1 8B, FSDP on H100 (96 GB, 500 W)",
        "github.com/pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, tables 1 and 3: local "
-       "batch 2, T = "
-       "8192, selective checkpointing by op",
+       "batch 2, T = 8192, selective checkpointing by op",
        "Selective checkpointing computes each second product again besides what is cheap; the step is taken "
-       "as the mean of the "
-       "steps with recompute = \"selective\" and \"full\""},
+       "as the mean of the steps with recompute = \"selective\" and \"full\""},
       {"llama3", "Llama 3 405B on H100",
        "The Llama 3 Herd of Models (arXiv:2407.21783), table 4: tp 8, pp 16, T = 8192, 16 M tokens a batch",
        "Micro-batches of 1 sequence, 8 virtual stages, gradients cut (zero 2); its FLOPs are taken as model "
-       "FLOPs with attention "
-       "over the whole square. Memory is tight: the source varies layers of stages and micro-batches to fit"},
+       "FLOPs with attention over the whole square. Memory is tight: the source varies layers of stages and "
+       "micro-batches to fit"},
       {"torchtitan2", "torchtitan, other tables",
        "github.com/pytorch/torchtitan, benchmarks/asyncTP_llama3_h100_2025-06_torchtitan.md (H100 of 96 GB, "
-       "500 W, compiled; local batch 16 "
-       "and 12) and docs/performance.md of 2024-10 (64 A100 80 GB; local batch 2, 1 and 1)",
+       "500 W, compiled; local batch 16 and 12) and docs/performance.md of 2024-10 (64 A100 80 GB; local "
+       "batch 2, 1 and 1)",
        "Overlapped tensor parallelism: 4 runs beside the products"},
       {"mosaic", "MosaicML, MPT on A100 80 GB and H100",
        "github.com/mosaicml/llm-foundry, scripts/train/benchmarking/README.md (2023): FSDP, full "
        "checkpointing where it says so",
        "A choice of its rows. Model FLOPs with attention over the whole square. The H100 rows are of early "
-       "software. Its attention "
-       "kernel is older than the one that the hardware files have: long sequences come out too fast"},
+       "software. Its attention kernel is older than the one that the hardware files have: long sequences "
+       "come out too fast"},
       {"sc21", "Megatron-LM, weak scaling on A100",
        "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters Using "
-       "Megatron-LM "
-       "(arXiv:2104.04473), table 1: T = 2048, vocabulary 51200, full recomputation, which its FLOPs count",
+       "Megatron-LM (arXiv:2104.04473), table 1: T = 2048, vocabulary 51200, full recomputation, which its "
+       "FLOPs count",
        "Micro-batches of 4, 2 or 1 sequences, 2 or 3 virtual stages. Attention was not fused then: where it "
-       "is a large "
-       "part of the work (1.7B, 3.6B) the model is too fast"},
+       "is a large part of the work (1.7B, 3.6B) the model is too fast"},
   };
 }
 

@@ -19,7 +19,7 @@ enum class Speed : uint8_t {
 // What backward computes again. every_other: each second product besides what is cheap (torchtitan's
 // selective checkpointing by op); its step is taken as the mean of the steps with `selective` and with
 // `full`.
-enum class Again : uint8_t { none, selective, every_other, full };
+enum class Again : uint8_t { none, every_other, full };
 
 enum class RowUse : uint8_t {
   fitted,    // constants of a hardware file come from it
@@ -42,6 +42,9 @@ struct PublishedTable {
   std::string key, title, source;
   std::string assumed;  // what the source does not say
 };
+
+// The whole config, with parallel.recompute: of every_other `selective`.
+std::string config_of(const PublishedRow& row, Again again);
 
 std::vector<PublishedTable> published_tables();
 std::vector<PublishedRow> published_rows();  // table by table

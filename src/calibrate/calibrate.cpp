@@ -4,19 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "calibrate/comm_curves.h"
 #include "calibrate/op_curves.h"
+#include "calibrate/quantile.h"
 #include "device/cpu/arena.h"
 #include "device/cpu/parallel_copy.h"
 #include "device/cpu/peak.h"
 #include "hardware/curves.h"
 #include "hardware/numbers.h"
-#include "sim/curves.h"
 #include "sim/op_size.h"
 #include "train/machine.h"
 
@@ -34,8 +33,7 @@ double copy_rate(int threads) {
     parallel_copy(threads, arena.data(), arena.data() + kCopyBytes, kCopyBytes);
     seconds.push_back(seconds_now() - start);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return kCopyBytes / seconds[seconds.size() / 2];
+  return kCopyBytes / quantile(std::move(seconds), 0.5);
 }
 
 // FLOP/s, or bytes/s, of the best point of a curve.
@@ -69,21 +67,22 @@ void round_numbers(Hardware& hardware) {
 
 void add_ops(Hardware& hardware, const CalibrateOptions& options, int ranks) {
   const int threads = options.threads / ranks;
+  std::vector<OpSig> sigs;
   for (const DType compute : {DType::bf16, DType::f32}) {
     const OpListOptions list{compute, options.extent, threads};
-    std::vector<OpSig> sigs = grid_ops(list);
-    for (OpSig& sig : program_ops(list)) sigs.push_back(std::move(sig));
-    OpCurvesOptions measuring{.ranks = ranks,
-                              .threads = threads,
-                              .per_op_s = options.per_op_s,
-                              .most_bytes = machine_bytes() / (2 * ranks)};
-    measuring.progress = [&](size_t done, size_t of) {
-      if (options.progress)
-        options.progress(fmt::format("{} ops, {} x {} cores", name_of(compute), ranks, threads),
-                         static_cast<double>(done) / static_cast<double>(of));
-    };
-    keep_fastest(hardware.ops, measure_ops(sigs, measuring));
+    for (const auto& ops : {grid_ops(list), program_ops(list)})
+      sigs.insert(sigs.end(), ops.begin(), ops.end());
   }
+  OpCurvesOptions measuring{.ranks = ranks,
+                            .threads = threads,
+                            .per_op_s = options.per_op_s,
+                            .most_bytes = machine_bytes() / (2 * ranks)};
+  measuring.progress = [&](size_t done, size_t of) {
+    if (options.progress)
+      options.progress(fmt::format("ops, {} x {} cores", ranks, threads),
+                       static_cast<double>(done) / static_cast<double>(of));
+  };
+  keep_fastest(hardware.ops, measure_ops(sigs, measuring));
 }
 
 // What prices an op without a curve: the best that ops of its sort reach.
@@ -161,7 +160,7 @@ Hardware calibrate(const CalibrateOptions& options) {
   hardware.overhead_bytes = resident_bytes();
   hardware.memory_bytes = machine_bytes();
   for (const auto& [type, dtype] : {std::pair(PeakType::fp32, DType::f32), {PeakType::bf16, DType::bf16}})
-    hardware.peak[static_cast<size_t>(type)] = measure_product_rate(dtype, cores) / cores;
+    hardware.peak[static_cast<size_t>(type)] = measure_product_rate(dtype, 1);
   hardware.memory_bytes_per_s = 2 * copy_rate(cores);  // read and written
   hardware.host_bytes_per_s = copy_rate(1);
   hardware.store_bytes_per_s = 200e6;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "calibrate/quantile.h"
 #include "device/cpu/arena.h"
 #include "train/ranks.h"
 
@@ -67,8 +68,7 @@ Measured measure(RankLink& link, const std::string& op, int64_t count, CpuArena&
     of_call = seconds_now() - start;
   }
   const int64_t sent_bytes = (comm.sent_bytes() - sent) / static_cast<int64_t>(calls);
-  std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(calls / 2), seconds.end());
-  return {sent_bytes, seconds[calls / 2]};
+  return {sent_bytes, quantile(std::move(seconds), 0.5)};
 }
 
 std::vector<int64_t> sizes_of(Extent extent) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibrate/op_timer.h"
+#include "calibrate/quantile.h"
 #include "hardware/curves.h"
 #include "sim/op_size.h"
 #include "train/ranks.h"
@@ -33,12 +34,6 @@ void keep_fastest_points(std::vector<Curve>& curves, const std::vector<Curve>& a
   }
 }
 
-// Ranks are alike: what is slower than most was disturbed.
-double lower_quartile(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 4];
-}
-
 }  // namespace
 
 std::vector<OpCurve> measure_ops(const std::vector<OpSig>& all, const OpCurvesOptions& options) {
@@ -65,15 +60,17 @@ std::vector<OpCurve> measure_ops(const std::vector<OpSig>& all, const OpCurvesOp
       by_rank[static_cast<size_t>(link.rank())] = timer.measure(options.per_op_s);
       link.sum(by_rank, "times of an op");
       if (!link.leads()) continue;
-      seconds[i] = lower_quartile(by_rank);
+      seconds[i] = quantile(std::move(by_rank), 0.25);  // ranks are alike: what is slower was disturbed
       if (options.progress) options.progress(i + 1, sigs.size());
     }
     return 0;
   });
   std::map<std::pair<std::string, std::string>, std::map<std::vector<int64_t>, double>> points;
-  for (size_t i = 0; i < sigs.size(); ++i)
-    points[{curve_of_op(sigs[i]), std::string(dtype_of_op(sigs[i]))}].try_emplace(size_of_op(sigs[i]),
-                                                                                  seconds[i]);
+  for (size_t i = 0; i < sigs.size(); ++i) {
+    auto& of_curve = points[{curve_of_op(sigs[i]), std::string(dtype_of_op(sigs[i]))}];
+    const auto at = of_curve.try_emplace(size_of_op(sigs[i]), seconds[i]).first;
+    at->second = std::min(at->second, seconds[i]);
+  }
   std::vector<OpCurve> curves;
   for (const auto& [key, of_curve] : points)
     curves.push_back({key.first, key.second, options.threads, {of_curve.begin(), of_curve.end()}});

@@ -17,7 +17,7 @@ struct OpCurvesOptions {
 };
 
 // A curve per curve name and dtype that `sigs` has, in order of these; each point is the lower quartile of
-// the ranks.
+// the ranks, of ops of the same size the fastest.
 std::vector<OpCurve> measure_ops(const std::vector<OpSig>& sigs, const OpCurvesOptions& options);
 
 // Measured again: of each size the faster of both, since what disturbs a machine makes it slower only.

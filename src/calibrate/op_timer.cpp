@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "calibrate/quantile.h"
 #include "device/cpu/cpu_device.h"
 #include "ops/grad_norm/grad_norm.h"
 #include "ops/scratch.h"
@@ -66,12 +67,6 @@ int64_t sum_of(const std::vector<TensorType>& types) {
   int64_t bytes = 0;
   for (const TensorType& type : types) bytes += scratch_piece(bytes_of(type));
   return bytes;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace
@@ -162,7 +157,7 @@ double OpTimer::measure(double budget_s) {
     seconds.push_back(end - now);
     now = end;
   }
-  return median(std::move(seconds));
+  return quantile(std::move(seconds), 0.5);
 }
 
 }  // namespace trireme

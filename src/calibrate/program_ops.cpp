@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "calibrate/op_list.h"
-#include "compile/compile.h"
 #include "ops/op_axis.h"
 #include "sim/op_size.h"
+#include "sim/simulate.h"
 
 namespace trireme {
 namespace {
@@ -99,13 +99,13 @@ void note_ops(Found& found, const Program& program) {
 
 std::vector<OpSig> program_ops(const OpListOptions& options) {
   Found found;
-  for (const ModelSize& size : kSizes)
-    for (const Layout& layout : kLayouts) {
-      if (options.extent == Extent::quick && size.width != 256) continue;
-      const RunSpec spec = spec_of(layout, size, options.compute);
-      for (int rank = 0; rank < pipeline_ranks(spec); ++rank)
-        note_ops(found, compile(spec, {.rank = rank, .threads = options.threads}).program);
-    }
+  for (const ModelSize& size : kSizes) {
+    if (options.extent == Extent::quick && size.width != 256) continue;
+    for (const Layout& layout : kLayouts)
+      for (const Program& program :
+           pipeline_programs(spec_of(layout, size, options.compute), {.threads = options.threads}))
+        note_ops(found, program);
+  }
   std::vector<OpSig> sigs;
   for (const auto& [key, sizes] : found) {
     double last = 0;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <string>
 
 #include "calibrate/op_curves.h"
 #include "hardware/read.h"
@@ -21,6 +21,7 @@ TEST(Calibrate, WritesAFileThatPricesASimulatedStep) {
   EXPECT_EQ(hardware.kind, DeviceClass::cpu);
   EXPECT_EQ(hardware.devices_per_node, 2);
   EXPECT_EQ(hardware.sources[1].title, "measured by trireme calibrate on 2026-11-30 on " + hardware.device);
+  EXPECT_FALSE(hardware.ops.empty());
   for (const OpCurve& curve : hardware.ops) {
     EXPECT_TRUE(curve.threads == 1 || curve.threads == 2) << curve.op;
     for (const auto& [size, seconds] : curve.points) {
