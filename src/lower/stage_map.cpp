@@ -10,10 +10,8 @@ namespace trireme {
 StageMap one_stage(size_t blocks) { return {{1, {{0}}}, {{0, blocks}}, 0}; }
 
 int32_t stage_of(const StageMap& map, size_t block) {
-  const auto stage = std::find_if(map.stages.begin(), map.stages.end(), [&](const BlockRange& range) {
-    return range.first <= block && block < range.end;
-  });
-  CHECK(stage != map.stages.end(), "block {} is on no stage", block);
+  const auto stage = std::ranges::upper_bound(map.stages, block, {}, &BlockRange::end);
+  CHECK(stage != map.stages.end() && stage->first <= block, "block {} is on no stage", block);
   return static_cast<int32_t>(stage - map.stages.begin());
 }
 
