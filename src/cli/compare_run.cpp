@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/answer_output.h"
 #include "cli/cluster_choice.h"
 #include "cli/command.h"
 #include "config/run_spec.h"
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string run;
   ClusterChoice cluster;
+  AnswerForm form = AnswerForm::text;
 };
 
 void check_folder(const RunFolder& run) {
@@ -78,11 +80,14 @@ int run(const Options& options) {
   input.cluster = choose_cluster(options.cluster, hardware, all_ranks(spec));
   input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
   const StepSimulation step = simulate_step(input);
-  fmt::print("{}: {} of {} steps, against {} on {}\n\n", folder.path, record.steps.back().step,
-             spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"));
-  std::fputs(to_text(compare(spec, {input, step}, record, traced_steps(folder))).c_str(), stdout);
+  const Comparison comparison = compare(spec, {input, step}, record, traced_steps(folder));
+  if (options.form == AnswerForm::text)
+    fmt::print("{}: {} of {} steps, against {} on {}\n\n", folder.path, record.steps.back().step,
+               spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"));
+  std::fputs((options.form == AnswerForm::json ? to_json(comparison) : to_text(comparison)).c_str(), stdout);
   if (record.unreadable_lines > 0)
-    fmt::print("lines of {} passed over, torn or foreign: {}\n", folder.metrics(), record.unreadable_lines);
+    fmt::print(stderr, "lines of {} passed over, torn or foreign: {}\n", folder.metrics(),
+               record.unreadable_lines);
   return 0;
 }
 
@@ -94,6 +99,7 @@ void add_compare_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();  // owned by the callback and by the parser's bindings
   command->add_option("RUN", options->run, "folder of a run: runs/NAME")->required();
   add_cluster(*command, options->cluster);
+  add_json(*command, options->form);
   command->footer("Example: trireme compare-run runs/tiny --cluster here.toml");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/tiny_run.h"
 
@@ -47,9 +48,29 @@ TEST(CompareRun, UnfinishedTornAndResumed) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("9 of 9 steps"));
   EXPECT_THAT(outcome.out, HasSubstr("a step (median of 7)"));  // without steps 1 and 7
-  EXPECT_THAT(outcome.out, HasSubstr("lines of runs/tiny/metrics.jsonl passed over, torn or foreign: 1\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("lines of runs/tiny/metrics.jsonl passed over, torn or foreign: 1\n"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("traced steps")));
   EXPECT_THAT(outcome.out, HasSubstr("compute on rank 0 took"));
+}
+
+TEST(CompareRun, ForMachines) {
+  const TinyRun tiny;
+  ASSERT_EQ(tiny.train({{"run.steps", "6"}}).exit_code, 0);
+  const std::string log = tiny.run_folder("tiny") + "/train.log";
+  test::spill(log, "");  // where the arena's bytes were
+  const Outcome outcome = tiny.run({"compare-run", "runs/tiny", "--cluster", "cpu", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const auto& step = json["groups"][0]["lines"][0];
+  EXPECT_EQ(step["what"], "step");
+  EXPECT_EQ(step["unit"], "s");
+  const double difference_s = step["measured"].get<double>() - step["predicted"].get<double>();
+  double off_s = 0;
+  for (const auto& off : json["off"]) off_s += off["seconds"].get<double>();
+  EXPECT_NEAR(off_s, difference_s, 1e-9);
+  EXPECT_THAT(json["verdict"].get<std::string>(), HasSubstr("predicted"));
+  EXPECT_EQ(json["groups"][1]["title"], "memory of rank 0");
+  EXPECT_TRUE(json["groups"][1]["lines"][0]["measured"].is_null());
 }
 
 TEST(CompareRun, ATornTraceIsPassedOver) {

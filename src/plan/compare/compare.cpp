@@ -10,7 +10,6 @@
 #include <optional>
 #include <set>
 
-#include "plan/quantities.h"
 #include "sim/failures.h"
 #include "sim/rates.h"
 
@@ -20,9 +19,6 @@ namespace {
 constexpr double kNotRecorded = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSlowRank = 1.25;  // of what the others take for the same work
 constexpr double kHolds = 0.05;     // of the step: less is called no difference
-
-// One digit more than a prediction alone is worth: two times are held against each other.
-std::string compared_s(double seconds) { return seconds_text(seconds, 4); }
 
 double at(const std::map<std::string, double>& sums, const std::string& key) {
   const auto found = sums.find(key);
@@ -227,49 +223,11 @@ class Comparer {
   Comparison out_;
 };
 
-std::string value_text(double value, ComparedUnit unit) {
-  if (std::isnan(value)) return "not recorded";
-  switch (unit) {
-    case ComparedUnit::seconds:
-      return compared_s(value);
-    case ComparedUnit::tokens_per_s:
-      return fmt::format("{:.0f} tokens/s", value);
-    case ComparedUnit::percent:
-      return fmt::format("{:.1f} %", value);
-    case ComparedUnit::bytes:
-      return fmt::format("{:.0f} B", value);
-  }
-  return "";
-}
-
-std::string ratio_text(const ComparedLine& line) {
-  if (std::isnan(line.measured) || line.predicted == 0) return "";
-  if (line.measured == line.predicted) return "equal";
-  return fmt::format("{:.3f}", line.measured / line.predicted);
-}
-
 }  // namespace
 
 Comparison compare(const RunSpec& spec, const Prediction& prediction, const RunRecord& run,
                    const std::map<int64_t, StepTotals>& traced) {
   return Comparer(spec, prediction, run, traced).result();
-}
-
-std::string to_text(const Comparison& comparison) {
-  std::string text;
-  for (const ComparedGroup& group : comparison.groups) {
-    text += fmt::format("{:<44} {:>18} {:>18} {:>8}\n", group.title, "measured", "predicted", "ratio");
-    for (const ComparedLine& line : group.lines) {
-      text += fmt::format("  {:<42} {:>18} {:>18} {:>8}", line.what, value_text(line.measured, line.unit),
-                          value_text(line.predicted, line.unit), ratio_text(line));
-      text.erase(text.find_last_not_of(' ') + 1);
-      text += '\n';
-    }
-    text += '\n';
-  }
-  for (const Off& off : comparison.off)
-    text += fmt::format("{:>+10.2f} ms a step: {}\n", off.seconds * 1e3, off.text);
-  return text + "\n" + comparison.verdict + "\n";
 }
 
 }  // namespace trireme
