@@ -19,7 +19,7 @@ struct Step {
 Step step_of(const PublishedRow& row, Again again) {
   Step step;
   step.spec = parse_config(config_of(row, again), row.name);
-  const Hardware hardware = load_hardware(row.hardware);
+  const Hardware hardware = load_hardware(row.hardware, row.assumptions);
   const int64_t ranks = all_ranks(step.spec), devices = hardware.devices_per_node;
   const Cluster cluster = cluster_of(hardware, ranks, (ranks + devices - 1) / devices);
   std::vector<Program> programs = pipeline_programs(step.spec, compile_options(step.spec, cluster));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace trireme {
 namespace {
 
@@ -239,6 +241,34 @@ void add_mosaic(std::vector<PublishedRow>& rows) {
   }
 }
 
+void add_llmc(std::vector<PublishedRow>& rows) {
+  struct Row {
+    const char *name, *hardware;
+    Gpt model;
+    int64_t sequences, micro, steps;
+    double minutes;
+  };
+  constexpr Gpt k124m{12, 768, 12, 50304, true}, k1558m{25, 1600, 48, 50304, true};
+  const Row table[] = {
+      {"124M, 8 A100", "a100-80", k124m, 512, 64, 18865, 90},
+      {"124M, 8 H100", "h100-sxm", k124m, 512, 64, 18865, 45},
+      {"1558M, 8 H100", "h100-sxm", k1558m, 1024, 16, 32000, 24 * 60},
+  };
+  constexpr int64_t kSeqLen = 1024, kDevices = 8;
+  for (const Row& r : table) {
+    const double tokens = static_cast<double>(r.sequences * kSeqLen * r.steps);
+    rows.push_back({.table = "llmc",
+                    .name = r.name,
+                    .hardware = r.hardware,
+                    .assumptions = {"kernels.unfused=1"},
+                    .config = config_text(model_text(r.model), {kSeqLen, r.sequences, r.micro},
+                                          fmt::format("dp_shard = {}\nzero = 1\n", kDevices)),
+                    .speed = Speed::tokens,
+                    .published = std::round(tokens / (60 * r.minutes) / kDevices),
+                    .use = RowUse::further});
+  }
+}
+
 }  // namespace
 
 std::string config_of(const PublishedRow& row, Again again) {
@@ -270,6 +300,13 @@ std::vector<PublishedTable> published_tables() {
        "500 W, compiled; local batch 16 and 12) and docs/performance.md of 2024-10 (64 A100 80 GB; local "
        "batch 2, 1 and 1)",
        "Overlapped tensor parallelism: 4 runs beside the products"},
+      {"llmc", "llm.c, GPT-2 on one node",
+       "github.com/karpathy/llm.c, discussions 481 (2024-05: 124M in about 90 minutes on 8 A100 80 GB) and "
+       "677 "
+       "(2024-07: 1558M in 24 hours on 8 H100); github.com/KellerJordan/modded-nanogpt, README (llm.c's 124M "
+       "in 45 minutes on 8 H100). T = 1024, vocabulary 50304, batches of 0.5 M and 1 M tokens, ZeRO 1",
+       "Tokens of all steps over the whole time, evaluations among it. Kernels are fused by hand: "
+       "`--assume kernels.unfused=1`"},
       {"mosaic", "MosaicML, MPT on A100 80 GB and H100",
        "github.com/mosaicml/llm-foundry, scripts/train/benchmarking/README.md (2023): FSDP, full "
        "checkpointing where it says so",
@@ -291,6 +328,7 @@ std::vector<PublishedRow> published_rows() {
   add_torchtitan(rows);
   add_llama405(rows);
   add_further_torchtitan(rows);
+  add_llmc(rows);
   add_mosaic(rows);
   add_sc21(rows);
   return rows;

@@ -30,7 +30,8 @@ enum class RowUse : uint8_t {
 struct PublishedRow {
   std::string table, name;
   std::string hardware;
-  std::string config;  // but for parallel.recompute
+  std::vector<std::string> assumptions = {};  // of the software: as parse_hardware takes them
+  std::string config;                         // but for parallel.recompute
   Again again = Again::none;
   Speed speed = Speed::model_tflops;
   double published = 0;

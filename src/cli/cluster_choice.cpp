@@ -1,9 +1,10 @@
-// A name or a path, and a count.
+// A name or a path, a count, and what is taken otherwise.
 #include "cli/cluster_choice.h"
 
 #include <CLI/CLI.hpp>
 
 #include "cli/limits.h"
+#include "hardware/catalog.h"
 #include "plan/plan.h"
 
 namespace trireme::cli {
@@ -15,6 +16,15 @@ void add_cluster(CLI::App& command, ClusterChoice& choice) {
       ->required();
   command.add_option("--nodes", choice.nodes, "machines; as few as the ranks need unless given")
       ->check(between(1, 1 << 20));
+  command
+      .add_option("--assume", choice.assumptions,
+                  "section.key=value over what the hardware file says, as kernels.unfused=1; may be repeated")
+      ->expected(1)
+      ->take_all();
+}
+
+Hardware hardware_of(const ClusterChoice& choice) {
+  return load_hardware(choice.hardware, choice.assumptions);
 }
 
 Cluster choose_cluster(const ClusterChoice& choice, const Hardware& hardware, int64_t ranks) {

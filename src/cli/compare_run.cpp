@@ -13,7 +13,6 @@
 #include "cli/cluster_choice.h"
 #include "cli/command.h"
 #include "config/run_spec.h"
-#include "hardware/catalog.h"
 #include "io/checkpoint/names.h"
 #include "obs/append_file.h"
 #include "plan/compare/compare.h"
@@ -73,7 +72,7 @@ int run(const Options& options) {
   const RunFolder folder{options.run};
   check_folder(folder);
   const RunSpec spec = load_config(folder.config());
-  const Hardware hardware = load_hardware(options.cluster.hardware);
+  const Hardware hardware = hardware_of(options.cluster);
   check_machine(spec, hardware);
   const RunRecord record = read_run(read_file(folder.metrics()), read_file(folder.log()), folder.metrics());
   SimulationInput input;
@@ -82,8 +81,9 @@ int run(const Options& options) {
   const StepSimulation step = simulate_step(input);
   const Comparison comparison = compare(spec, {input, step}, record, traced_steps(folder));
   if (options.form == AnswerForm::text)
-    fmt::print("{}: {} of {} steps, against {} on {}\n\n", folder.path, record.steps.back().step,
-               spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"));
+    fmt::print("{}: {} of {} steps, against {} on {}\n{}\n", folder.path, record.steps.back().step,
+               spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"),
+               assumptions_text(hardware));
   std::fputs((options.form == AnswerForm::json ? to_json(comparison) : to_text(comparison)).c_str(), stdout);
   if (record.unreadable_lines > 0)
     fmt::print(stderr, "lines of {} passed over, torn or foreign: {}\n", folder.metrics(),

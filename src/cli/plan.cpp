@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -22,7 +23,6 @@
 #include "cli/overrides.h"
 #include "config/ranges.h"
 #include "exchange/staged_path.h"
-#include "hardware/catalog.h"
 #include "plan/calculators/run_cost.h"
 #include "plan/nearest_fit.h"
 #include "plan/report.h"
@@ -94,9 +94,10 @@ void write_winner(const Options& options, const RunSpec& base, const Hardware& h
   const Outcome* winner = result.winner();
   if (winner == nullptr) return;
   std::ofstream file(staged.path());
-  file << on_one_line(fmt::format("# {} laid out by trireme plan --search for {} ranks of {}: {}",
-                                  options.config, ranks_of(winner->layout), hardware.name,
-                                  text_of(winner->layout)))
+  file << on_one_line(fmt::format(
+              "# {} laid out by trireme plan --search for {} ranks of {}: {}{}", options.config,
+              ranks_of(winner->layout), hardware.name, text_of(winner->layout),
+              hardware.assumed.empty() ? "" : fmt::format("; assumed {}", fmt::join(hardware.assumed, ", "))))
        << '\n'
        << to_toml(with_layout(base, winner->layout));
   file.close();
@@ -129,7 +130,7 @@ int run(const Options& options) {
   if (!options.prices.empty() && options.search)
     fail_user("--prices {} is for a plan, not for --search: plan the config that --write wrote",
               options.prices);
-  const Hardware hardware = load_hardware(options.cluster.hardware);
+  const Hardware hardware = hardware_of(options.cluster);
   return options.search ? run_search(options, hardware) : run_plan(options, hardware);
 }
 

@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/overrides.h"
-#include "hardware/catalog.h"
 #include "plan/calculators/worked.h"
 #include "plan/quantities.h"
 #include "sim/disturbances.h"
@@ -75,6 +74,7 @@ void print_step(const RunSpec& spec, const Cluster& cluster, const StepSimulatio
   const int64_t ranks = all_ranks(spec);
   fmt::print("{} on {} of {}, {} per node\n", counted(ranks, "rank"), counted(cluster.nodes, "node"),
              cluster.hardware->name, cluster.share.ranks_per_node);
+  std::fputs(assumptions_text(*cluster.hardware).c_str(), stdout);
   fmt::print("step {:.4g} s, {:.0f} tokens/s", step.step_s, rates.tokens_per_s);
   if (rates.mfu > 0) fmt::print(", MFU {:.1f} %", 100 * rates.mfu);
   fmt::print("\n\n");
@@ -134,7 +134,7 @@ int run(const Options& options) {
   const std::vector<Cause> causes = causes_of(options, ranks);
   std::vector<RunFailure> failures;
   for (const std::string& text : options.fail) failures.push_back(parse_failure(text, spec.run.steps, ranks));
-  const Hardware hardware = load_hardware(options.cluster.hardware);
+  const Hardware hardware = hardware_of(options.cluster);
   SimulationInput input;
   input.cluster = choose_cluster(options.cluster, hardware, ranks);
   input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));

@@ -91,29 +91,30 @@ std::string checked_text(const std::string& text, const std::string& name) {
 }
 
 // The settings of a line of an override. toml::parse_error when it is not TOML.
-TomlSource parse_line(const std::string& line) {
-  const std::string text = checked_text(line, "--set");
-  const toml::table table = toml::parse(std::string_view(text), std::string_view("--set"));
+TomlSource parse_line(const std::string& line, const char* flag) {
+  const std::string text = checked_text(line, flag);
+  const toml::table table = toml::parse(std::string_view(text), std::string_view(flag));
   TomlSource source;
-  flatten(table, "", "--set", source);
-  for (Setting& setting : source.settings) setting.where = "--set";
-  for (auto& [path, where] : source.tables) where = "--set";
+  flatten(table, "", flag, source);
+  for (Setting& setting : source.settings) setting.where = flag;
+  for (auto& [path, where] : source.tables) where = flag;
   return source;
 }
 
 // The value of an override: TOML, or else a word.
-TomlSource parse_assignment(const std::string& assignment, const std::string& key, const std::string& text) {
+TomlSource parse_assignment(const std::string& assignment, const std::string& key, const std::string& text,
+                            const char* flag) {
   const bool like_toml = text.find_first_of("\"'[{") == 0;
   const std::string as_toml = key + " = " + text, as_word = key + " = " + toml_text(text);
   try {
-    if (like_toml || scan_toml(as_toml).bad_line == 0) return parse_line(as_toml);
+    if (like_toml || scan_toml(as_toml).bad_line == 0) return parse_line(as_toml, flag);
   } catch (const toml::parse_error& error) {
-    if (like_toml) fail_user("--set {}: the value is not TOML: {}", assignment, error.description());
+    if (like_toml) fail_user("{} {}: the value is not TOML: {}", flag, assignment, error.description());
   }
   try {
-    return parse_line(as_word);
+    return parse_line(as_word, flag);
   } catch (const toml::parse_error& error) {
-    fail_user("--set {}: neither TOML nor a word: {}", assignment, error.description());
+    fail_user("{} {}: neither TOML nor a word: {}", flag, assignment, error.description());
   }
 }
 
@@ -136,18 +137,20 @@ TomlSource parse_toml(const std::string& text, const std::string& name) {
   }
 }
 
-void apply_override(TomlSource& source, const std::string& assignment) {
+void apply_override(TomlSource& source, const std::string& assignment, const AssignmentOption& option) {
   const size_t equals = assignment.find('=');
   const std::string key(trimmed(assignment.substr(0, equals)));
   const bool key_ok = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.';
   });
   if (equals == std::string::npos || !key_ok)
-    fail_user("--set {} is not section.key=value; write it like --set optimizer.lr=1e-3", assignment);
+    fail_user("{0} {1} is not section.key=value; write it like {0} {2}", option.flag, assignment,
+              option.example);
   const std::string text(trimmed(assignment.substr(equals + 1)));
-  if (text.empty()) fail_user("--set {} has no value; write it like --set optimizer.lr=1e-3", assignment);
+  if (text.empty())
+    fail_user("{0} {1} has no value; write it like {0} {2}", option.flag, assignment, option.example);
 
-  TomlSource over = parse_assignment(assignment, key, text);
+  TomlSource over = parse_assignment(assignment, key, text, option.flag);
   const bool one_scalar = over.settings.size() == 1 && over.settings[0].path == key &&
                           !std::holds_alternative<TomlList>(over.settings[0].value.value) && text[0] != '"' &&
                           text[0] != '\'';

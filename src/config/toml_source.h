@@ -41,9 +41,14 @@ struct TomlSource {
 // UserError with name:line:column when the text is not TOML, doubled keys among the reasons.
 TomlSource parse_toml(const std::string& text, const std::string& name);
 
+// What assignments are given with on a command line, and one that is right.
+struct AssignmentOption {
+  const char *flag = "--set", *example = "optimizer.lr=1e-3";
+};
+
 // Sets "path=value" over what the source has; later calls win. UserError when it has no "=" or no key, or
 // when a value that begins like a TOML string, list or table is not one. Other values that are not TOML are
 // words.
-void apply_override(TomlSource& source, const std::string& assignment);
+void apply_override(TomlSource& source, const std::string& assignment, const AssignmentOption& option = {});
 
 }  // namespace trireme

@@ -39,10 +39,11 @@ std::vector<std::string> meant_by(const std::string& given, const std::vector<st
 
 }  // namespace
 
-Hardware load_hardware(const std::string& name_or_path) {
+Hardware load_hardware(const std::string& name_or_path, const std::vector<std::string>& assumptions) {
   std::vector<std::string> names;
   for (const BuiltInHardware& known : built_in_hardware()) {
-    if (known.name == name_or_path) return parse_hardware(std::string(known.text), name_or_path + ".toml");
+    if (known.name == name_or_path)
+      return parse_hardware(std::string(known.text), name_or_path + ".toml", assumptions);
     names.emplace_back(known.name);
   }
   std::error_code error;
@@ -53,7 +54,7 @@ Hardware load_hardware(const std::string& name_or_path) {
               meant.size() == names.size() ? fmt::format("those are {}", fmt::join(names, ", "))
                                            : fmt::format("did you mean {}?", fmt::join(meant, " or ")));
   }
-  return parse_hardware(read_text_file(name_or_path, "the hardware file"), name_or_path);
+  return parse_hardware(read_text_file(name_or_path, "the hardware file"), name_or_path, assumptions);
 }
 
 }  // namespace trireme

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/hardware.h"
 
@@ -14,8 +15,8 @@ struct BuiltInHardware {
 };
 std::span<const BuiltInHardware> built_in_hardware();  // by name
 
-// By name, or the file where there is one of that path. UserError when there is neither, with the nearest
-// name.
-Hardware load_hardware(const std::string& name_or_path);
+// By name, or the file where there is one of that path; `assumptions` as parse_hardware's. UserError when
+// there is neither, with the nearest name.
+Hardware load_hardware(const std::string& name_or_path, const std::vector<std::string>& assumptions = {});
 
 }  // namespace trireme

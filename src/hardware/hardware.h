@@ -94,6 +94,8 @@ struct Hardware {
   std::vector<CommCurve> comms;
   std::vector<NumberSource> sources;
   std::vector<std::pair<std::string, std::string>> source_of;  // "peak.bf16" -> key of a source, in order
+  // Numbers that are not as the file has them: "kernels.unfused = 1 (the file has 4.2)".
+  std::vector<std::string> assumed;
   bool operator==(const Hardware&) const = default;
 
   double peak_of(PeakType type) const { return peak[static_cast<size_t>(type)]; }

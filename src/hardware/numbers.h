@@ -1,7 +1,9 @@
 // The numbers of a hardware file, in one list that drives reading and writing.
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/hardware.h"
 #include "hardware/quantity.h"
@@ -76,5 +78,7 @@ void visit_numbers(H& h, Visit&& visit) {
   visit(bandwidth_field("host.bandwidth"), h.host_bytes_per_s);
   visit(bandwidth_field("store.bandwidth"), h.store_bytes_per_s);
 }
+
+std::vector<std::string> number_keys();  // in that order
 
 }  // namespace trireme

@@ -15,6 +15,7 @@
 #include "base/suggestion.h"
 #include "config/toml_source.h"
 #include "config/toml_text.h"
+#include "hardware/assumptions.h"
 #include "hardware/curves.h"
 #include "hardware/numbers.h"
 #include "hardware/setting_text.h"
@@ -116,10 +117,21 @@ void assign(const Setting& s, const NumberField& field, double value, int64_t& o
   out = std::llround(value);
 }
 
-void read_numbers(const Settings& settings, const std::string& file, Hardware& hardware) {
+std::string assumed_text(const Setting& other, const Setting* in_file) {
+  return fmt::format("{} = {} (the file has {})", other.path, other.value.text,
+                     in_file == nullptr ? "none" : in_file->value.text);
+}
+
+void read_numbers(const Settings& settings, const std::map<std::string, Setting>& assumed,
+                  const std::string& file, Hardware& hardware) {
   visit_numbers(hardware, [&](const NumberField& field, auto& out) {
     const std::string key(field.key);
     const auto is = settings.find(key + ".is"), from = settings.find(key + ".from");
+    if (const auto other = assumed.find(key); other != assumed.end()) {
+      assign(other->second, field, number_of(other->second, field), out);
+      hardware.assumed.push_back(assumed_text(other->second, is == settings.end() ? nullptr : is->second));
+      return;
+    }
     if (is == settings.end() && from == settings.end()) {
       if (!field.required) return;
       fail_user("{}: {} is missing; write {} = {{ is = {}, from = \"KEY\" }}", file, key, key, field.example);
@@ -136,13 +148,6 @@ void read_numbers(const Settings& settings, const std::string& file, Hardware& h
     check_source(*from->second, hardware.sources);
     hardware.source_of.emplace_back(key, text_of(*from->second));
   });
-}
-
-std::vector<std::string> number_keys() {
-  std::vector<std::string> keys;
-  Hardware none;
-  visit_numbers(none, [&](const NumberField& field, const auto&) { keys.emplace_back(field.key); });
-  return keys;
 }
 
 void check_known(const TomlSource& source) {
@@ -178,7 +183,8 @@ void check_together(const Hardware& h, const std::string& file) {
 
 }  // namespace
 
-Hardware parse_hardware(const std::string& text, const std::string& name) {
+Hardware parse_hardware(const std::string& text, const std::string& name,
+                        const std::vector<std::string>& assumptions) {
   const TomlSource source = parse_toml(text, name);
   check_known(source);
   Settings settings;
@@ -192,7 +198,7 @@ Hardware parse_hardware(const std::string& text, const std::string& name) {
   hardware.collectives = static_cast<CollectiveWay>(
       word_index(required(settings, "collectives", name, "collectives = \"ring\""), kWays));
   hardware.sources = read_sources(source, settings);
-  read_numbers(settings, name, hardware);
+  read_numbers(settings, read_assumptions(assumptions), name, hardware);
   read_curves(source.settings, hardware);
   for (const Setting& setting : source.settings)
     if (is_curve_key(setting.path) && setting.path.substr(setting.path.rfind('.')) == ".from")

@@ -25,6 +25,7 @@ std::string heading(const Plan& plan) {
       fmt::format("{}: {} parameters on {} of {}, {} ({})\n", spec.run.name, grouped(plan.parameters),
                   counted(plan.devices, device_noun(cluster)), counted(cluster.nodes, "node"),
                   cluster.hardware->name, cluster.hardware->device);
+  text += assumptions_text(*cluster.hardware);
   text += fmt::format("layout: {}, {}\n", counted(all_ranks(spec), "rank"), text_of(layout_of(spec)));
   if (cluster.hardware->kind == DeviceClass::gpu && plan.devices > all_ranks(spec))
     text += fmt::format("{} of the nodes are idle\n", counted(plan.devices - all_ranks(spec), "device"));

@@ -64,6 +64,7 @@ Json settings_json(const std::vector<KeyChange>& changes) {
 
 Json cluster_json(const Cluster& cluster) {
   return {{"hardware", cluster.hardware->name},
+          {"assumed", cluster.hardware->assumed},
           {"nodes", cluster.nodes},
           {"devices", cluster.nodes * cluster.hardware->devices_per_node},
           {"room_bytes", cluster.share.memory_bytes}};

@@ -53,6 +53,7 @@ std::string search_text(const SearchResult& result, const RunSpec& base, const C
       fmt::format("{} on {} of {} ({}): {} of {} tokens a step\n", base.run.name,
                   counted(cluster.nodes, "node"), cluster.hardware->name, cluster.hardware->device,
                   counted(base.batch.sequences, "sequence"), base.data.seq_len);
+  text += assumptions_text(*cluster.hardware);
   text += fmt::format("{} layouts guessed: {} do not divide, {} are too large; {} compiled and simulated\n",
                       grouped(static_cast<int64_t>(result.guessed)),
                       grouped(static_cast<int64_t>(result.refused)),

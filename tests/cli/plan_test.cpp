@@ -34,6 +34,27 @@ TEST(Plan, SpreadsRanksOverTheNodesThatAreGiven) {
   EXPECT_EQ(json["layout"]["dp_replicate"], 16);
 }
 
+TEST(Plan, TakesNumbersOverTheHardwareFile) {
+  const TinyRun tiny;
+  const auto json_of = [&](const Arguments& more) {
+    const Outcome outcome = tiny.run(plan_arguments(more, "h100-sxm"));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto file = json_of({"--json"}), fused = json_of({"--json", "--assume", "kernels.unfused=1"});
+  EXPECT_EQ(file["cluster"]["assumed"].size(), 0U);
+  EXPECT_EQ(fused["cluster"]["assumed"][0], "kernels.unfused = 1 (the file has 4.2)");
+  EXPECT_LT(fused["step_s"].get<double>(), file["step_s"].get<double>());
+  EXPECT_EQ(fused["memory"], file["memory"]);
+  const std::string line = "\nassumed: kernels.unfused = 1 (the file has 4.2)\n";
+  for (const char* command : {"plan", "simulate"}) {
+    const Outcome outcome =
+        tiny.run({command, "config.toml", "--cluster", "h100-sxm", "--assume", "kernels.unfused=1"});
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << outcome.out;
+  }
+  EXPECT_EQ(tiny.run(plan_arguments({"--assume", "kernels.fused=1"}, "h100-sxm")).exit_code, 2);
+}
+
 TEST(Plan, EndsWithTwoWhereARunDoesNotFit) {
   const TinyRun tiny;
   const Outcome outcome = tiny.run(plan_arguments(
