@@ -103,10 +103,10 @@ class NearestFits {
   void try_fastest(std::vector<Guessed> guesses) {
     std::ranges::stable_sort(guesses, {},
                              [&](const Guessed& one) { return std::tuple(more(one.devices), one.device_s); });
-    const auto large =
-        std::ranges::stable_partition(guesses, [](const Guessed& one) { return one.size <= kMemoryDoubt; });
-    close_.insert(close_.end(), large.begin(), large.end());
-    guesses.erase(large.begin(), large.end());
+    const auto large = std::stable_partition(guesses.begin(), guesses.end(),
+                                             [](const Guessed& one) { return one.size <= kMemoryDoubt; });
+    close_.insert(close_.end(), large, guesses.end());
+    guesses.erase(large, guesses.end());
     attempt(guesses);
   }
 
