@@ -17,10 +17,10 @@
 namespace trireme {
 namespace {
 
-constexpr int64_t kMostTimesMore = 8;  // ranks
-constexpr size_t kStarts = 4;          // of a second step
-constexpr double kNear = 0.9;          // of the speed of before
-constexpr double kHopeless = 1.3;      // of the room: a guess beyond that is not tried in any case
+constexpr int64_t kTimesMore = 8, kMostTimesMore = 512;  // ranks: at first, and while nothing fits
+constexpr size_t kStarts = 4;                            // of a second step
+constexpr double kNear = 0.9;                            // of the speed of before
+constexpr double kHopeless = 1.3;  // of the room: a guess beyond that is not tried in any case
 
 struct Guessed {
   Layout layout;
@@ -36,18 +36,24 @@ class NearestFits {
       : plan_(plan),
         options_(options),
         before_(outcome_of(plan)),
-        most_ranks_(all_ranks(plan.spec) * (options.more_devices ? kMostTimesMore : 1)),
         nodes_(options.more_devices ? 0 : plan.cluster.nodes) {}
 
   std::vector<Fix> find() {
-    take_steps_from({before_.layout});
-    if (std::ranges::none_of(fixes_, [](const Fix& fix) { return fix.speed >= kNear; }))
-      take_steps_from(nearest());
-    if (fixes_.empty()) try_smallest();
+    int64_t more = options_.more_devices ? kTimesMore : 1;
+    find_within(more);
+    while (fixes_.empty() && options_.more_devices && more < kMostTimesMore) find_within(more *= kTimesMore);
     return best();
   }
 
  private:
+  void find_within(int64_t times_the_ranks) {
+    most_ranks_ = all_ranks(plan_.spec) * times_the_ranks;
+    take_steps_from({before_.layout});
+    if (std::ranges::none_of(fixes_, [](const Fix& fix) { return fix.speed >= kNear; }))
+      take_steps_from(nearest());
+    if (fixes_.empty()) try_smallest();
+  }
+
   // The ranks of a layout where they are, and guesses there.
   struct Place {
     Place(const RunSpec& base, const Hardware& hardware, int64_t ranks, int64_t nodes)
@@ -174,7 +180,7 @@ class NearestFits {
   const Plan& plan_;
   FixOptions options_;
   Outcome before_;
-  int64_t most_ranks_, nodes_;
+  int64_t nodes_, most_ranks_ = 1;
   std::map<int64_t, Place> places_;  // by ranks
   std::set<std::string> known_;
   std::vector<Fix> fixes_;

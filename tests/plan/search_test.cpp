@@ -144,6 +144,21 @@ TEST(NearestFit, TriesTheBestByGuessWhereThereIsLittleTime) {
   EXPECT_GE(few.front().speed, 0.98 * all.front().speed);
 }
 
+TEST(NearestFit, TakesMoreDevicesWhileNothingFits) {
+  Hardware machine = tight_machine();
+  const RunSpec spread =
+      test::small_run({"parallel.tp=4", "parallel.dp_shard=8", "parallel.zero=3", "parallel.recompute=full"});
+  machine.memory_bytes = make_plan(spread, machine, 8).fullest().arena_bytes * 11 / 10;
+  const Plan plan = make_plan(test::small_run(), machine, 1);
+  const std::vector<Fix> fixes = nearest_fits(plan, {.threads = 2});
+  ASSERT_FALSE(fixes.empty());
+  for (const Fix& fix : fixes) {
+    EXPECT_TRUE(fix.outcome.fits());
+    EXPECT_GT(fix.outcome.devices, 8);
+  }
+  EXPECT_TRUE(nearest_fits(plan, {.more_devices = false, .threads = 2}).empty());
+}
+
 TEST(NearestFit, OffersNothingWhereNothingHelps) {
   const Plan plan =
       make_plan(test::small_run({"parallel.dp_replicate=2"}), test::small_machine(test::kMegabyte / 10), 1);
