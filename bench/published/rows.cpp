@@ -302,9 +302,8 @@ std::vector<PublishedTable> published_tables() {
        "Overlapped tensor parallelism: 4 runs beside the products"},
       {"llmc", "llm.c, GPT-2 on one node",
        "github.com/karpathy/llm.c, discussions 481 (2024-05: 124M in about 90 minutes on 8 A100 80 GB) and "
-       "677 "
-       "(2024-07: 1558M in 24 hours on 8 H100); github.com/KellerJordan/modded-nanogpt, README (llm.c's 124M "
-       "in 45 minutes on 8 H100). T = 1024, vocabulary 50304, batches of 0.5 M and 1 M tokens, ZeRO 1",
+       "677 (2024-07: 1558M in 24 hours on 8 H100); github.com/KellerJordan/modded-nanogpt, README (llm.c's "
+       "124M in 45 minutes on 8 H100). T = 1024, vocabulary 50304, batches of 0.5 M and 1 M tokens, ZeRO 1",
        "Tokens of all steps over the whole time, evaluations among it. Kernels are fused by hand: "
        "`--assume kernels.unfused=1`"},
       {"mosaic", "MosaicML, MPT on A100 80 GB and H100",

@@ -44,7 +44,7 @@ struct PublishedTable {
   std::string assumed;  // what the source does not say
 };
 
-// The whole config, with parallel.recompute: of every_other `selective`.
+// The whole config, parallel.recompute as `again` says; every_other is `selective` there.
 std::string config_of(const PublishedRow& row, Again again);
 
 std::vector<PublishedTable> published_tables();

@@ -13,6 +13,7 @@
 #include "cli/cluster_choice.h"
 #include "cli/command.h"
 #include "config/run_spec.h"
+#include "hardware/assumptions.h"
 #include "io/checkpoint/names.h"
 #include "obs/append_file.h"
 #include "plan/compare/compare.h"
@@ -84,7 +85,9 @@ int run(const Options& options) {
     fmt::print("{}: {} of {} steps, against {} on {}\n{}\n", folder.path, record.steps.back().step,
                spec.run.steps, hardware.name, counted(input.cluster.nodes, "node"),
                assumptions_text(hardware));
-  std::fputs((options.form == AnswerForm::json ? to_json(comparison) : to_text(comparison)).c_str(), stdout);
+  std::fputs(
+      (options.form == AnswerForm::json ? to_json(comparison, input.cluster) : to_text(comparison)).c_str(),
+      stdout);
   if (record.unreadable_lines > 0)
     fmt::print(stderr, "lines of {} passed over, torn or foreign: {}\n", folder.metrics(),
                record.unreadable_lines);

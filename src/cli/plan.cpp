@@ -23,6 +23,7 @@
 #include "cli/overrides.h"
 #include "config/ranges.h"
 #include "exchange/staged_path.h"
+#include "hardware/assumptions.h"
 #include "plan/calculators/run_cost.h"
 #include "plan/nearest_fit.h"
 #include "plan/report.h"

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/overrides.h"
+#include "hardware/assumptions.h"
 #include "plan/calculators/worked.h"
 #include "plan/quantities.h"
 #include "sim/disturbances.h"

@@ -1,6 +1,9 @@
 // As --set takes a config's keys.
 #include "hardware/assumptions.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -23,6 +26,11 @@ std::map<std::string, Setting> read_assumptions(const std::vector<std::string>& 
     }
   }
   return assumed;
+}
+
+std::string assumptions_text(const Hardware& hardware) {
+  if (hardware.assumed.empty()) return "";
+  return fmt::format("assumed: {}\n", fmt::join(hardware.assumed, ", "));
 }
 
 }  // namespace trireme

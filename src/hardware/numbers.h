@@ -19,7 +19,7 @@ struct NumberField {
 };
 
 // Least values: slower than any machine, and such that sums of times stay finite.
-constexpr double kLeastFlops_per_s = 1e3, kLeastBytes_per_s = 1e3, kLeastFraction = 1e-4;
+constexpr double kLeastFlops_per_s = 1e3, kLeastBytes_per_s = 1e3, kLeastFraction = 1e-4, kLeastMemory = 1e3;
 
 inline NumberField rate_field(std::string_view key) {
   return {key, Measure::flops_per_s, kLeastFlops_per_s, 1e21, false, "\"989.4 TFLOP/s\""};
@@ -50,7 +50,9 @@ void visit_numbers(H& h, Visit&& visit) {
   constexpr std::string_view kPeakKeys[] = {"peak.fp32", "peak.tf32", "peak.bf16",
                                             "peak.fp16", "peak.fp8",  "peak.fp4"};
   for (size_t i = 0; i < kPeakTypes; ++i) visit(rate_field(kPeakKeys[i]), h.peak[i]);
-  visit(bytes_field("memory.size"), h.memory_bytes);
+  NumberField size = bytes_field("memory.size");
+  size.min = kLeastMemory;
+  visit(size, h.memory_bytes);
   visit(bandwidth_field("memory.bandwidth"), h.memory_bytes_per_s);
   visit(bytes_field("memory.overhead"), h.overhead_bytes);
   visit(time_field("kernels.launch"), h.kernels.launch_s);

@@ -176,7 +176,7 @@ void check_together(const Hardware& h, const std::string& file) {
   if (h.peak_of(PeakType::fp32) == 0)
     fail_user("{}: peak.fp32 is missing; write peak.fp32 = {{ is = \"67 TFLOP/s\", from = \"KEY\" }}", file);
   if (h.memory_bytes <= h.overhead_bytes)
-    fail_user("{}: memory.overhead = {} leaves nothing of memory.size = {}; make it smaller", file,
+    fail_user("{}: memory.overhead = {} leaves nothing of memory.size = {}; overhead must be less", file,
               quantity_text(Measure::bytes, static_cast<double>(h.overhead_bytes)),
               quantity_text(Measure::bytes, static_cast<double>(h.memory_bytes)));
 }
@@ -208,6 +208,7 @@ Hardware parse_hardware(const std::string& text, const std::string& name,
 }
 
 std::string to_toml(const Hardware& h) {
+  CHECK(h.assumed.empty(), "{}: an assumption has no source", h.name);
   std::string out = fmt::format("name = {}\ndevice = {}\nkind = \"{}\"\ncollectives = \"{}\"\n",
                                 toml_text(h.name), toml_text(h.device), kClasses[static_cast<size_t>(h.kind)],
                                 kWays[static_cast<size_t>(h.collectives)]);

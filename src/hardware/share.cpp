@@ -10,22 +10,23 @@ std::string_view name_of(PeakType type) {
 }
 
 RankShare share_of(const Hardware& h, int64_t ranks, int64_t nodes) {
-  if (nodes < 1) fail_user("nodes = {} of {} hold no rank; use 1 or more", nodes, h.name);
+  if (nodes < 1) fail_user("--nodes {} of {} hold no rank; use 1 or more", nodes, h.name);
   if (ranks < 1) fail_user("ranks = {} do nothing on {}; use 1 or more", ranks, h.name);
   if (ranks % nodes != 0)
-    fail_user("nodes = {} do not divide the config's {} ranks; use a divisor of {}", nodes, ranks, ranks);
+    fail_user("--nodes {} does not divide the {} ranks; use a divisor of {}, or leave --nodes out", nodes,
+              ranks, ranks);
   RankShare share;
   share.ranks_per_node = ranks / nodes;
   if (nodes > 1 && h.between.bytes_per_s == 0)
     fail_user(
-        "nodes = {}: {} says nothing of what joins nodes; add [between] with bandwidth, efficiency and "
+        "--nodes {}: {} says nothing of what joins nodes; add [between] with bandwidth, efficiency and "
         "latency, or use 1 node",
         nodes, h.name);
   if (h.kind == DeviceClass::gpu) {
     const int64_t fit = h.devices_per_node;
     if (share.ranks_per_node > fit)
-      fail_user("nodes = {} of {} have {} devices for the config's {} ranks; use {} nodes or more", nodes,
-                h.name, nodes * fit, ranks, (ranks + fit - 1) / fit);
+      fail_user("--nodes {} of {} have {} devices for {} ranks; use {} nodes or more", nodes, h.name,
+                nodes * fit, ranks, (ranks + fit - 1) / fit);
     share.memory_bytes_per_s = h.memory_bytes_per_s;
     share.memory_bytes = h.memory_bytes - h.overhead_bytes;
     return share;

@@ -82,6 +82,12 @@ std::vector<StateBox> held_boxes(const Program& program, ParamId id) {
   return boxes;
 }
 
+int64_t elements_of(const std::vector<StateBox>& boxes) {
+  int64_t elements = 0;
+  for (const StateBox& box : boxes) elements += box.last - box.first;
+  return elements;
+}
+
 Replicas replicas_of(const Program& program, ParamId id) {
   const Param& param = param_of(program, id);
   const ParamGroup& group = group_of(program, param);
@@ -103,8 +109,7 @@ std::vector<StateBox> written_boxes(const Program& program, ParamId id) {
   std::vector<StateBox> boxes = held_boxes(program, id);
   const Replicas replicas = replicas_of(program, id);
   if (replicas.count == 1) return boxes;
-  int64_t elements = 0;
-  for (const StateBox& box : boxes) elements += box.last - box.first;
+  const int64_t elements = elements_of(boxes);
   const int64_t shares = std::clamp<int64_t>(elements / kLeastShare, 1, replicas.count);
   // Whose turn comes first must be the same for all that hold the parameter: they have its number in common.
   const int64_t turn = (replicas.index + id.index) % replicas.count;
@@ -125,16 +130,10 @@ std::vector<StateBox> written_boxes(const Program& program, ParamId id) {
   return share;
 }
 
-static int64_t written_elements_of(const Program& program, ParamId param) {
-  int64_t elements = 0;
-  for (const StateBox& box : written_boxes(program, param)) elements += box.last - box.first;
-  return elements;
-}
-
 int64_t written_elements(const Program& program) {
   int64_t elements = 0;
   for (size_t i = 0; i < program.params.size(); ++i)
-    elements += written_elements_of(program, ParamId(static_cast<int64_t>(i)));
+    elements += elements_of(written_boxes(program, ParamId(static_cast<int64_t>(i))));
   return elements;
 }
 
@@ -143,7 +142,8 @@ int64_t written_bytes(const Program& program) {
   for (size_t i = 0; i < program.params.size(); ++i) {
     const ParamGroup& group = group_of(program, program.params[i]);
     const int64_t states = 1 + (group.moment1.valid() ? 1 : 0) + (group.moment2.valid() ? 1 : 0);
-    bytes += states * written_elements_of(program, ParamId(static_cast<int64_t>(i))) * size_of(DType::f32);
+    bytes +=
+        states * elements_of(written_boxes(program, ParamId(static_cast<int64_t>(i)))) * size_of(DType::f32);
   }
   return bytes;
 }

@@ -22,6 +22,7 @@ RunSpec alone(const RunSpec& base, const Layout& layout, BackwardForm form) {
   spec.parallel.schedule = PipelineSchedule::zb_h1;
   spec.parallel.virtual_stages = 1;
   spec.parallel.stages.clear();
+  spec.parallel.schedule_file.reset();
   spec.parallel.dp_replicate = 1;
   spec.parallel.dp_shard = std::max<int64_t>(1, layout.parallel.ep / layout.parallel.cp);
   spec.parallel.zero = 0;
@@ -34,10 +35,10 @@ RunSpec alone(const RunSpec& base, const Layout& layout, BackwardForm form) {
 }
 
 // Of a backward's kernels, the share in the part that leads to the stage before.
-double input_share(const Code& code, const Cluster& cluster) {
+double input_share(const Program& program, const Code& code, const Cluster& cluster) {
   double input = 0, all = 0;
   for (size_t i = 0; i < code.backward.size(); ++i) {
-    const double s = kernel_s(cluster, signature(code.backward[i], code.values));
+    const double s = price_op(program, code, code.backward[i], cluster).compute_s;
     all += s;
     if (code.parts[i] == Part::input) input += s;
   }
@@ -124,7 +125,7 @@ class Reading {
   void add_backward(const Action& action, const ActionPrice& price) {
     BlockPrice& block = block_at(action);
     block.backward_s = price.total_s();
-    block.input_s = block.backward_s * input_share(code_of(action), cluster_);
+    block.input_s = block.backward_s * input_share(program_, code_of(action), cluster_);
     take_workspace(action);
   }
 

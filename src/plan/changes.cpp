@@ -16,6 +16,7 @@ std::vector<std::pair<std::string_view, std::string>> keys_of(const Layout& layo
       {"parallel.dp_replicate", std::to_string(p.dp_replicate)},
       {"parallel.dp_shard", std::to_string(p.dp_shard)},
       {"parallel.zero", std::to_string(p.zero)},
+      {"parallel.reduce_each_micro_batch", sums_each_micro_batch(layout) ? "true" : "false"},
       {"parallel.tp", std::to_string(p.tp)},
       {"parallel.sequence", p.tp == 1 || p.sequence ? "true" : "false"},
       {"parallel.cp", std::to_string(p.cp)},
@@ -117,8 +118,12 @@ std::vector<Layout> smaller_layouts(const Layout& layout, int64_t most_ranks) {
   std::vector<Layout> found;
   const ParallelSpec& p = layout.parallel;
   const int64_t dp = data_parallel_of(layout);
-  for (int64_t zero = p.zero + 1; zero <= 3 && dp * p.cp > 1; ++zero)
+  for (int64_t zero = std::max<int64_t>(1, p.zero); zero <= 3 && dp * p.cp > 1; ++zero) {
+    if (zero > p.zero) found.push_back(with_zero(layout, zero));
+    if (zero < 2 || sums_each_micro_batch(layout)) continue;
     found.push_back(with_zero(layout, zero));
+    found.back().parallel.reduce_each_micro_batch = true;
+  }
   for (int64_t by = 2; layout.micro % by == 0 && by <= layout.micro; by *= 2) {
     found.push_back(layout);
     found.back().micro /= by;
@@ -144,6 +149,10 @@ std::vector<Layout> neighbours(const Layout& layout) {
   const int64_t dp = data_parallel_of(layout);
   if (p.zero > 0) found.push_back(with_zero(layout, p.zero - 1));
   if (p.zero < 3 && dp * p.cp > 1) found.push_back(with_zero(layout, p.zero + 1));
+  if (p.zero >= 2 && dp * p.cp > 1) {
+    found.push_back(layout);
+    found.back().parallel.reduce_each_micro_batch = !p.reduce_each_micro_batch;
+  }
   if (layout.micro % 2 == 0) {
     found.push_back(layout);
     found.back().micro /= 2;

@@ -39,6 +39,12 @@ int64_t stages_per_rank(const Layout& layout) {
   return layout.parallel.pp == 1 ? 1 : layout.parallel.virtual_stages.value_or(1);
 }
 
+// A table of the user's own is guessed as a usual one of as many stages.
+PipelineSchedule schedule_of(const Layout& layout) {
+  const bool own = layout.parallel.schedule_file.has_value();
+  return own && stages_per_rank(layout) > 1 ? PipelineSchedule::interleaved : layout.parallel.schedule;
+}
+
 int64_t rounded_ratio(double a, double b) { return std::llround(kRatioSteps * a / std::max(b, 1e-12)); }
 
 }  // namespace
@@ -71,14 +77,15 @@ void Estimator::price(const std::vector<Layout>& layouts, int threads) {
   for (size_t i = 0; i < list.size(); ++i) prices_[list[i].first] = std::move(found[i]);
 }
 
-const std::vector<Estimator::Stage>& Estimator::stages_of(const BlockKey& key, const BlockPrices& prices,
+const std::vector<Estimator::Stage>& Estimator::stages_of(const Layout& layout, const BlockPrices& prices,
                                                           int64_t count) {
-  const auto [it, fresh] = stages_.try_emplace({key, count});
+  const std::vector<int64_t>& layers = layout.parallel.stages;
+  const auto [it, fresh] = stages_.try_emplace({block_key(layout), count, layers});
   if (!fresh) return it->second;
   std::vector<double> costs;
   for (const BlockPrice& block : prices.blocks) costs.push_back(block.flops);
   for (const BlockRange& range :
-       cut_chain(std::move(costs), base_.model.layers, static_cast<int32_t>(count), {})) {
+       cut_chain(std::move(costs), base_.model.layers, static_cast<int32_t>(count), layers)) {
     Stage stage;
     for (size_t b = range.first; b < range.end; ++b) {
       const BlockPrice& block = prices.blocks[b];
@@ -143,13 +150,18 @@ double Estimator::talk_s(const Layout& layout, const Stage& rank, double micro_b
       cuts ? wire_s("reduce_scatter", state_.gradient * elements, shard) +
                  wire_s("all_reduce", state_.gradient * elements / static_cast<double>(shards), copies)
            : wire_s("all_reduce", state_.gradient * elements, all);
-  double sum = std::max(reduce - rank.backward_s, reduce * share);
-  if (!cuts) return sum;
-  const double gather = wire_s("all_gather", copy_bytes_ * elements, shard);
-  if (p.zero < 3) return sum + std::max(gather - rank.forward_s, gather * share);
-  sum += micro_batches *
-         (std::max(0.0, gather - rank.forward_s) + gather * share / std::max(1.0, micro_batches));
-  if (p.reshard_after_forward) sum += micro_batches * std::max(0.0, gather - rank.backward_s);
+  const double gather = cuts ? wire_s("all_gather", copy_bytes_ * elements, shard) : 0;
+  const bool gathers_often = cuts && p.zero == 3, again = gathers_often && p.reshard_after_forward;
+  double sum = 0;
+  if (sums_each_micro_batch(layout))  // one link for sums and for what is gathered again
+    sum += micro_batches * std::max(reduce + (again ? gather : 0) - rank.backward_s, reduce * share);
+  else
+    sum += std::max(reduce - rank.backward_s, reduce * share) +
+           (again ? micro_batches * std::max(0.0, gather - rank.backward_s) : 0);
+  if (gathers_often)
+    sum += micro_batches * std::max(0.0, gather - rank.forward_s) + gather * share;
+  else if (cuts)
+    sum += std::max(gather - rank.forward_s, gather * share);
   return sum;
 }
 
@@ -169,7 +181,7 @@ double Estimator::state_bytes(const Layout& layout, const Stage& rank, double mi
   double bytes = own * saved;
   if (base_.checkpoint.async)
     bytes += saved * whole / static_cast<double>(p.dp_replicate * p.dp_shard * p.cp);
-  const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || p.reduce_each_micro_batch);
+  const bool one_by_one = cuts && p.zero >= 2 && (micro_batches <= 1 || sums_each_micro_batch(layout));
   bytes += state_.gradient * (one_by_one ? own + 2 * rank.most_elements : whole * (1 + std::log2(lanes)));
   const double held = p.zero == 3 && cuts
                           ? std::min(whole, (1.0 + static_cast<double>(p.prefetch)) * rank.most_elements)
@@ -243,7 +255,7 @@ std::optional<PipelineLength> Estimator::run_of(const Layout& layout, const std:
                          .held = mean.split_held_bytes / std::max(1.0, mean.split_saved_bytes)};
   const int64_t per_rank = stages_per_rank(layout);
   std::optional<PipelineLength> run =
-      length({layout.parallel.schedule, layout.parallel.pp, per_rank, micro_batches}, costs);
+      length({schedule_of(layout), layout.parallel.pp, per_rank, micro_batches}, costs);
   if (!run) return run;
   const double even_s = static_cast<double>(per_rank) * (costs.forward_s + costs.input_s + costs.weight_s);
   run->length_s += m * (pace_s(layout, stages) - even_s);
@@ -259,7 +271,7 @@ std::optional<Estimate> Estimator::of(const Layout& layout) {
   if (!found->second || count > base_.model.layers + 2) return {};
   if (base_.batch.sequences % (layout.micro * data_parallel) != 0) return {};
   const BlockPrices& prices = *found->second;
-  const std::vector<Stage>& stages = stages_of(found->first, prices, count);
+  const std::vector<Stage>& stages = stages_of(layout, prices, count);
   const int64_t whole_micro_batches = base_.batch.sequences / layout.micro / data_parallel;
   const auto micro_batches = static_cast<double>(whole_micro_batches);
   const std::optional<PipelineLength> run = run_of(layout, stages, whole_micro_batches);

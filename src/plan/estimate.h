@@ -57,7 +57,7 @@ class Estimator {
   };
   using LengthKey = std::tuple<PipelineSchedule, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
 
-  const std::vector<Stage>& stages_of(const BlockKey& key, const BlockPrices& prices, int64_t count);
+  const std::vector<Stage>& stages_of(const Layout& layout, const BlockPrices& prices, int64_t count);
   std::optional<PipelineLength> length(const PipelineShape& shape, const StageCosts& costs);
   static void add(Stage& sum, const Stage& stage);
   static Stage rank_of(const Layout& layout, const std::vector<Stage>& stages, int64_t rank);
@@ -78,7 +78,7 @@ class Estimator {
   StateBytes state_;   // of an element
   double copy_bytes_;  // of an element where it is gathered
   std::map<BlockKey, std::optional<BlockPrices>> prices_;
-  std::map<std::pair<BlockKey, int64_t>, std::vector<Stage>> stages_;
+  std::map<std::tuple<BlockKey, int64_t, std::vector<int64_t>>, std::vector<Stage>> stages_;
   std::map<Members, std::vector<int32_t>> ranks_;
   std::map<LengthKey, std::optional<PipelineLength>> lengths_;
 };

@@ -48,6 +48,11 @@ RunSpec with_layout(const RunSpec& base, const Layout& layout) {
   return parse_config(to_toml(spec), "the layout " + text_of(layout));
 }
 
+bool sums_each_micro_batch(const Layout& layout) {
+  const ParallelSpec& p = layout.parallel;
+  return p.reduce_each_micro_batch && p.zero >= 2 && p.dp_shard * p.cp > 1;
+}
+
 std::string text_of(const Layout& layout) {
   const ParallelSpec& p = layout.parallel;
   std::vector<std::string> parts;
@@ -57,6 +62,7 @@ std::string text_of(const Layout& layout) {
     parts.push_back(fmt::format("zero {} over {}", p.zero, p.dp_shard));
   else if (p.zero > 0 && p.cp > 1)
     parts.push_back(fmt::format("zero {} over cp", p.zero));
+  if (sums_each_micro_batch(layout)) parts.back() += " after each micro-batch";
   if (p.tp > 1) parts.push_back(fmt::format("tp {}{}", p.tp, p.sequence ? "" : " without sequence"));
   if (p.cp > 1) parts.push_back(fmt::format("cp {} {}", p.cp, name_of_value(p.cp_mode)));
   if (p.ep > 1) parts.push_back(fmt::format("ep {}", p.ep));
@@ -96,7 +102,7 @@ int64_t complexity(const Layout& layout, int64_t devices_per_node) {
   c += p.zero * 100 + (p.ep > 1 ? 100 : 0);
   if (p.pp > 1) c += static_cast<int64_t>(p.schedule) * 10 + p.virtual_stages.value_or(1);
   if (p.dp_shard > 1 && p.dp_replicate > 1) c += 50;
-  c += static_cast<int64_t>(p.recompute) * 20;
+  c += static_cast<int64_t>(p.recompute) * 20 + (sums_each_micro_batch(layout) ? 30 : 0);
   return c;
 }
 

@@ -25,6 +25,9 @@ bool has_fixed_lanes(const RunSpec& spec);
 // UserError where the layout does not suit the run.
 RunSpec with_layout(const RunSpec& base, const Layout& layout);
 
+// Whether gradients are summed, and so cut, after each micro-batch.
+bool sums_each_micro_batch(const Layout& layout);
+
 // "zero 1 over 8, tp 4, pp 2 interleaved x 2, micro 2": without what is not used.
 std::string text_of(const Layout& layout);
 

@@ -123,15 +123,24 @@ class Enumeration {
       if (micro > 1 && micro > base_.batch.micro && micro * base_.data.seq_len > kMostMicroTokens) break;
       if (sequences % micro != 0) continue;
       layout.micro = micro;
-      for (const RecomputeKind kind : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
-        layout.parallel.recompute = kind;
-        found_.push_back(layout);
-      }
+      layout.parallel.reduce_each_micro_batch = false;
+      with_recompute(layout);
+      if (layout.parallel.zero < 2 || sequences == micro || fixed_lanes_) continue;
+      layout.parallel.reduce_each_micro_batch = true;
+      with_recompute(layout);
+    }
+  }
+
+  void with_recompute(Layout layout) {
+    for (const RecomputeKind kind : {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
+      layout.parallel.recompute = kind;
+      found_.push_back(layout);
     }
   }
 
   const RunSpec& base_;
   SearchSpace space_;
+  bool fixed_lanes_ = has_fixed_lanes(base_);  // an order of sums
   Layout start_;
   std::vector<Layout> found_;
 };

@@ -111,21 +111,23 @@ class NearestFits {
                              [&](const Guessed& one) { return std::tuple(more(one.devices), one.device_s); });
     const auto large = std::stable_partition(guesses.begin(), guesses.end(),
                                              [](const Guessed& one) { return one.size <= kMemoryDoubt; });
-    close_.insert(close_.end(), large, guesses.end());
+    left_.insert(left_.end(), large, guesses.end());
     guesses.erase(large, guesses.end());
     attempt(guesses);
   }
 
-  // In case the guesses of memory were too high.
+  // In case the guesses of memory were wrong: those that were too large by guess, or slower than what was
+  // tried.
   void try_smallest() {
-    std::ranges::stable_sort(close_, {}, &Guessed::size);
-    std::vector<Guessed> smallest;
-    for (const Guessed& one : close_)
-      if (!one.tried && one.size <= kHopeless) smallest.push_back(one);
+    const auto untried = std::stable_partition(
+        left_.begin(), left_.end(), [](const Guessed& one) { return one.tried || one.size > kHopeless; });
+    std::vector<Guessed> smallest(untried, left_.end());
+    left_.erase(untried, left_.end());
+    std::ranges::stable_sort(smallest, {}, &Guessed::size);
     attempt(smallest);
   }
 
-  // One after another until there are enough fixes or there was enough work.
+  // One after another until there are enough fixes or there was enough work; the rest is left.
   void attempt(std::span<const Guessed> guesses) {
     const size_t enough = fixes_.size() + options_.most;
     const auto at_once = static_cast<size_t>(2 * std::max(1, options_.threads));
@@ -135,6 +137,7 @@ class NearestFits {
       for (const Guessed& one : batch) work += work_of(plan_.spec, one.layout);
       attempt_all(batch);
     }
+    left_.insert(left_.end(), guesses.begin(), guesses.end());
   }
 
   void attempt_all(std::span<const Guessed> guesses) {
@@ -149,23 +152,25 @@ class NearestFits {
                              (before_.tokens_per_s / static_cast<double>(before_.devices));
         fixes_.push_back({std::move(*outcomes[i]), speed});
       } else {
-        close_.push_back(guesses[i]);
+        left_.push_back(guesses[i]);
         const RankMemory& fullest = outcomes[i]->fullest;
-        close_.back().size = static_cast<double>(fullest.arena_bytes) /
-                             static_cast<double>(fullest.arena_bytes - outcomes[i]->missing_bytes);
-        close_.back().tried = true;
+        left_.back().size = static_cast<double>(fullest.arena_bytes) /
+                            static_cast<double>(fullest.arena_bytes - outcomes[i]->missing_bytes);
+        left_.back().tried = true;
       }
     }
   }
 
+  // Of what does not fit, or not by guess.
   std::vector<Layout> nearest() {
-    std::ranges::stable_sort(close_, {}, &Guessed::size);
+    std::ranges::stable_sort(left_, {}, &Guessed::size);
     std::vector<Layout> starts;
-    for (size_t i = 0; i < std::min(kStarts, close_.size()); ++i) starts.push_back(close_[i].layout);
+    for (const Guessed& one : left_)
+      if (starts.size() < kStarts && (one.tried || one.size > kMemoryDoubt)) starts.push_back(one.layout);
     return starts;
   }
 
-  // Over as many devices first, then the fastest; of equal ones the mildest, which were found first.
+  // Over as many devices first, then the fastest; of equal ones one.
   std::vector<Fix> best() {
     std::ranges::stable_sort(
         fixes_, {}, [&](const Fix& fix) { return std::tuple(more(fix.outcome.devices), -fix.speed); });
@@ -184,7 +189,7 @@ class NearestFits {
   std::map<int64_t, Place> places_;  // by ranks
   std::set<std::string> known_;
   std::vector<Fix> fixes_;
-  std::vector<Guessed> close_;  // what does not fit, or not by guess
+  std::vector<Guessed> left_;  // what does not fit, or was not tried
 };
 
 }  // namespace

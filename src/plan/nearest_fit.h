@@ -13,8 +13,8 @@ struct Fix {
 };
 
 // Of a plan that does not fit, over as many devices first, then the fastest. One decision away, or two where
-// no single one keeps most of the speed. Layouts of more ranks than the plan has are among them where its
-// devices are not fixed.
+// no single one keeps most of the speed. Where the plan's devices are not fixed, layouts of up to eight times
+// its ranks are among them, and of up to 512 times while nothing fits.
 struct FixOptions {
   bool more_devices = true;
   int threads = 1;

@@ -33,7 +33,10 @@ int64_t rented_devices(const Hardware& hardware, int64_t ranks, int64_t nodes) {
 
 int64_t least_nodes(const Hardware& hardware, int64_t ranks) {
   if (hardware.kind == DeviceClass::cpu) return 1;
-  return (ranks + hardware.devices_per_node - 1) / hardware.devices_per_node;
+  const int64_t least = (ranks + hardware.devices_per_node - 1) / hardware.devices_per_node;
+  for (int64_t nodes = least; nodes < 2 * least; ++nodes)
+    if (ranks % nodes == 0) return nodes;
+  return least;
 }
 
 Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes) {

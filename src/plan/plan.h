@@ -41,7 +41,8 @@ Plan make_plan(const RunSpec& spec, const Hardware& hardware, int64_t nodes);
 // What is rented for so many ranks, as Plan::devices.
 int64_t rented_devices(const Hardware& hardware, int64_t ranks, int64_t nodes);
 
-// The fewest nodes that have devices for so many ranks; 1 of a cpu, whose ranks share cores.
+// The fewest nodes that have devices for so many ranks, as many on each where that leaves less than half of
+// them idle; 1 of a cpu, whose ranks share cores.
 int64_t least_nodes(const Hardware& hardware, int64_t ranks);
 
 }  // namespace trireme

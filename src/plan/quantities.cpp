@@ -2,7 +2,6 @@
 #include "plan/quantities.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -34,10 +33,5 @@ std::string seconds_text(double seconds, int digits) {
 }
 
 std::string change_percent(double factor) { return fmt::format("{:+.1f} %", (factor - 1) * 100); }
-
-std::string assumptions_text(const Hardware& hardware) {
-  if (hardware.assumed.empty()) return "";
-  return fmt::format("assumed: {}\n", fmt::join(hardware.assumed, ", "));
-}
 
 }  // namespace trireme

@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "hardware/hardware.h"
-
 namespace trireme {
 
 std::string counted(int64_t number, std::string_view noun);  // "1 rank", "8 ranks"
@@ -13,8 +11,5 @@ std::string grouped(int64_t number);                         // "70,553,706,496"
 std::string bytes_text(int64_t bytes);  // "42.63 GB", "8.10 MB" of little, bytes of very little
 std::string seconds_text(double seconds, int digits = 3);  // "1.24 s", "310 ms", "48 us"
 std::string change_percent(double factor);                 // 1.08: "+8.0 %"
-
-// "assumed: kernels.unfused = 1 (the file has 4.2)", a line; "" where all is as the file has it.
-std::string assumptions_text(const Hardware& hardware);
 
 }  // namespace trireme

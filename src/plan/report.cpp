@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "hardware/assumptions.h"
 #include "plan/calculators/worked.h"
 #include "plan/changes.h"
 #include "plan/quantities.h"

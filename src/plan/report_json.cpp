@@ -38,6 +38,7 @@ Json layout_json(const Layout& layout) {
                {"dp_replicate", p.dp_replicate},
                {"dp_shard", p.dp_shard},
                {"zero", p.zero},
+               {"reduce_each_micro_batch", sums_each_micro_batch(layout)},
                {"tp", p.tp},
                {"sequence", p.tp > 1 && p.sequence},
                {"cp", p.cp},
@@ -52,14 +53,21 @@ Json layout_json(const Layout& layout) {
   return json;
 }
 
-// New values by key, as --set takes them: numbers and truths as such, names as text.
-Json settings_json(const std::vector<KeyChange>& changes) {
-  Json settings = Json::object();
-  for (const KeyChange& change : changes) {
-    const Json value = Json::parse(change.after, nullptr, false);
-    settings[std::string(change.key)] = value.is_discarded() ? Json(change.after) : value;
-  }
-  return settings;
+// What makes a config one of the layout: keys with their new values, and keys that it must not have. Defaults
+// of the data-parallel keys follow each other and --ranks, so these are always there.
+void add_settings(Json& json, const RunSpec& base, const Layout& layout) {
+  const ParallelSpec& p = layout.parallel;
+  Json set = {{"parallel.dp_replicate", p.dp_replicate},
+              {"parallel.dp_shard", p.dp_shard},
+              {"parallel.zero", p.zero}};
+  Json remove = Json::array();
+  for (const Difference& d : diff(base, with_layout(base, layout)))
+    if (d.after.empty())
+      remove.push_back(d.key);
+    else
+      set[d.key] = Json::parse(d.after);
+  json["set"] = std::move(set);
+  json["remove"] = std::move(remove);
 }
 
 Json cluster_json(const Cluster& cluster) {
@@ -127,11 +135,13 @@ std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes, const std
   if (cost) json["cost"] = cost_json(*cost);
   if (!plan.fits()) json["changes_that_fit"] = Json::array();
   const Layout start = layout_of(plan.spec);
-  for (const Fix& fix : fixes)
-    json["changes_that_fit"].push_back({{"change", change_text(start, fix.outcome.layout)},
-                                        {"set", settings_json(changed_keys(start, fix.outcome.layout))},
-                                        {"speed", fix.speed},
-                                        {"outcome", outcome_json(fix.outcome)}});
+  for (const Fix& fix : fixes) {
+    Json& change =
+        json["changes_that_fit"].emplace_back(Json{{"change", change_text(start, fix.outcome.layout)}});
+    add_settings(change, plan.spec, fix.outcome.layout);
+    change["speed"] = fix.speed;
+    change["outcome"] = outcome_json(fix.outcome);
+  }
   return json.dump(2) + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hardware/assumptions.h"
 #include "plan/calculators/worked.h"
 #include "plan/changes.h"
 #include "plan/quantities.h"
@@ -14,11 +15,13 @@ namespace {
 
 constexpr size_t kShown = 10;
 
-// One that was shown differs in zero alone and is as fast.
+// One that was shown differs in how far state is cut alone, and is as fast.
 bool is_cut_further(const std::vector<const Outcome*>& shown, const Outcome& outcome) {
   return std::any_of(shown.begin(), shown.end(), [&](const Outcome* other) {
     const std::vector<KeyChange> changes = changed_keys(other->layout, outcome.layout);
-    return changes.size() == 1 && changes[0].key == "parallel.zero";
+    return std::ranges::all_of(changes, [](const KeyChange& change) {
+      return change.key == "parallel.zero" || change.key == "parallel.reduce_each_micro_batch";
+    });
   });
 }
 

@@ -142,12 +142,19 @@ class Search {
     take(outcomes(batch));
   }
 
-  // The same layout with a lower zero has been seen to fit: cutting more makes nothing faster.
-  bool less_cut_fits(Layout layout) const {
-    while (layout.parallel.zero-- > 1)
-      for (const Outcome& outcome : result_.tried)
-        if (outcome.fits() && changed_keys(outcome.layout, layout).empty()) return true;
-    return false;
+  // The same layout with a lower zero, or summing less often, has been seen to fit: cutting more makes
+  // nothing faster.
+  bool less_cut_fits(const Layout& layout) const {
+    const ParallelSpec& p = layout.parallel;
+    return std::ranges::any_of(result_.tried, [&](const Outcome& outcome) {
+      const ParallelSpec& other = outcome.layout.parallel;
+      if (!outcome.fits() || other.zero > p.zero) return false;
+      Layout as_tried = layout;
+      as_tried.parallel.zero = other.zero;
+      as_tried.parallel.reduce_each_micro_batch = other.reduce_each_micro_batch;
+      const bool less_often = sums_each_micro_batch(layout) && !sums_each_micro_batch(outcome.layout);
+      return (other.zero < p.zero || less_often) && changed_keys(outcome.layout, as_tried).empty();
+    });
   }
 
   double best_step_s() const {

@@ -17,7 +17,7 @@
 
 namespace trireme {
 
-// Where a rank's time in a step goes. They add up to the step.
+// Where a rank's time in a step goes. They add up to the step. tp to dp lie together: is_communication.
 enum class TimePart : uint8_t {
   compute,  // forward and backward, and the weights' preparation
   tp,       // ops inside blocks wait for ranks of the axis

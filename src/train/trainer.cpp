@@ -30,7 +30,7 @@ namespace {
 // As long as a first save may take, at a slow disk's rate.
 double expected_save_s(const Program& program) {
   constexpr double kSlowDisk = 100e6;  // bytes/s
-  return 12 * static_cast<double>(written_elements(program)) / kSlowDisk;
+  return static_cast<double>(written_bytes(program)) / kSlowDisk;
 }
 
 Cadence cadence_of(const RunSpec& spec, const Program& program) {

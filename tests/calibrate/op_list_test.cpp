@@ -67,6 +67,8 @@ TEST(OpList, GridsAreFullAndNoSizeStandsTwice) {
       EXPECT_TRUE(on_grid(sig)) << key_of(sig);
       EXPECT_TRUE(sizes[key_of(sig)].insert(size_of_op(sig)).second) << key_of(sig);
     }
+  for (const OpSig& sig : program_ops({DType::bf16, Extent::full, 1}))
+    EXPECT_FALSE(on_grid(sig)) << key_of(sig);
   EXPECT_GE(sizes.size(), 14u);
   for (const auto& [key, points] : sizes) {
     std::vector<std::set<int64_t>> values(points.begin()->size());

@@ -58,9 +58,12 @@ TEST(CompareRun, ForMachines) {
   ASSERT_EQ(tiny.train({{"run.steps", "6"}}).exit_code, 0);
   const std::string log = tiny.run_folder("tiny") + "/train.log";
   test::spill(log, "");  // where the arena's bytes were
-  const Outcome outcome = tiny.run({"compare-run", "runs/tiny", "--cluster", "cpu", "--json"});
+  const Outcome outcome =
+      tiny.run({"compare-run", "runs/tiny", "--cluster", "cpu", "--json", "--assume", "kernels.memory=0.5"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["cluster"]["hardware"], "cpu");
+  EXPECT_EQ(json["cluster"]["assumed"].size(), 1U);
   const auto& step = json["groups"][0]["lines"][0];
   EXPECT_EQ(step["what"], "step");
   EXPECT_EQ(step["unit"], "s");

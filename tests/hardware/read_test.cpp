@@ -94,8 +94,9 @@ TEST(ReadHardware, RefusesNumbersWithoutUnitSourceOrSense) {
               HasSubstr("kernels.unfused.is = 0.5 is out of range; it is at least 1 and at most 100"));
   EXPECT_THAT(error_of(changed("is = 2,", "is = 2.5,")),
               HasSubstr("node.devices.is = 2.5 is not a whole number"));
-  EXPECT_THAT(error_of(changed("200 MB", "30 GB")),
-              HasSubstr("memory.overhead = 30 GB leaves nothing of memory.size = 24 GiB; make it smaller"));
+  EXPECT_THAT(
+      error_of(changed("200 MB", "30 GB")),
+      HasSubstr("memory.overhead = 30 GB leaves nothing of memory.size = 24 GiB; overhead must be less"));
 }
 
 TEST(ReadHardware, RefusesUnknownAndMissingSources) {

@@ -54,10 +54,10 @@ TEST(Share, ACpuIsSharedEvenly) {
 }
 
 TEST(Share, RefusesRanksThatDoNotFit) {
-  EXPECT_EQ(refusal(gpus(), 20, 2),
-            "nodes = 2 of gpus have 16 devices for the config's 20 ranks; use 3 nodes or more");
-  EXPECT_EQ(refusal(gpus(), 9, 2), "nodes = 2 do not divide the config's 9 ranks; use a divisor of 9");
-  EXPECT_THAT(refusal(gpus(), 8, 0), HasSubstr("nodes = 0 of gpus hold no rank; use 1 or more"));
+  EXPECT_EQ(refusal(gpus(), 20, 2), "--nodes 2 of gpus have 16 devices for 20 ranks; use 3 nodes or more");
+  EXPECT_EQ(refusal(gpus(), 9, 2),
+            "--nodes 2 does not divide the 9 ranks; use a divisor of 9, or leave --nodes out");
+  EXPECT_THAT(refusal(gpus(), 8, 0), HasSubstr("--nodes 0 of gpus hold no rank; use 1 or more"));
   EXPECT_THAT(refusal(gpus(), 0, 1), HasSubstr("ranks = 0"));
   Hardware alone = gpus();
   alone.between.bytes_per_s = 0;

@@ -33,4 +33,7 @@ inline Hardware small_machine(int64_t memory_bytes) {
 
 inline constexpr int64_t kMegabyte = 1'000'000;
 
+// Room in which whole state does not fit one device.
+inline Hardware tight_machine() { return small_machine(18 * kMegabyte); }
+
 }  // namespace trireme::test

@@ -39,7 +39,9 @@ TEST(Estimate, IsNearTheSimulation) {
     times.push_back(guess->step_s / plan.step_s());
     memories.push_back(static_cast<double>(guess->arena_bytes) /
                        static_cast<double>(plan.fullest().arena_bytes));
-    EXPECT_NEAR(times.back(), 1, 0.2) << text_of(layout);
+    // In a pipeline what one stage sums delays the others.
+    const double near = layout.parallel.pp > 1 && sums_each_micro_batch(layout) ? 0.25 : 0.2;
+    EXPECT_NEAR(times.back(), 1, near) << text_of(layout);
     EXPECT_NEAR(memories.back(), 1, 0.3) << text_of(layout);
   }
   ASSERT_GE(times.size(), 30U);

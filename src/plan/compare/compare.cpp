@@ -106,6 +106,8 @@ class Comparer {
   std::string at_rate(const std::string& what, double measured, double predicted) const {
     if (predicted <= 0)
       return fmt::format("{} took {}, which {} has at nothing", what, compared_s(measured), file());
+    if (measured <= 0)
+      return fmt::format("{} took nothing, which {} has at {}", what, file(), compared_s(predicted));
     return fmt::format("{} took {} against {}: it ran at {:.2f} of the rates in {}", what,
                        compared_s(measured), compared_s(predicted), predicted / measured, file());
   }

@@ -49,8 +49,8 @@ Comparison compare(const RunSpec& spec, const Prediction& prediction, const RunR
 
 // A table per group, then what was off.
 std::string to_text(const Comparison& comparison);
-// The same numbers unrounded; null where the run did not record one.
-std::string to_json(const Comparison& comparison);
+// The same numbers unrounded, and the machines; null where the run did not record one.
+std::string to_json(const Comparison& comparison, const Cluster& cluster);
 
 // One digit more than a prediction alone is worth: two times are held against each other.
 std::string compared_s(double seconds);

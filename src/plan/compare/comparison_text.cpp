@@ -66,8 +66,12 @@ std::string to_text(const Comparison& comparison) {
   return text + "\n" + comparison.verdict + "\n";
 }
 
-std::string to_json(const Comparison& comparison) {
-  nlohmann::ordered_json json = {{"groups", nlohmann::ordered_json::array()},
+std::string to_json(const Comparison& comparison, const Cluster& cluster) {
+  nlohmann::ordered_json json = {{"cluster",
+                                  {{"hardware", cluster.hardware->name},
+                                   {"assumed", cluster.hardware->assumed},
+                                   {"nodes", cluster.nodes}}},
+                                 {"groups", nlohmann::ordered_json::array()},
                                  {"off", nlohmann::ordered_json::array()}};
   for (const ComparedGroup& group : comparison.groups) {
     auto& lines = json["groups"].emplace_back(nlohmann::ordered_json{{"title", group.title}})["lines"];

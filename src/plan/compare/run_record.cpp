@@ -21,10 +21,13 @@ void for_lines(std::string_view text, Visit&& visit) {
   }
 }
 
+constexpr double kLeast_s = 1e-9, kMost = 1e15;  // of a step; of any number
+
 // Of NaN and infinities, which metrics write as strings, and of keys that are not there: 0.
 double number_at(const nlohmann::json& line, const char* key) {
   const auto at = line.find(key);
-  return at != line.end() && at->is_number() ? at->get<double>() : 0;
+  const double number = at != line.end() && at->is_number() ? at->get<double>() : 0;
+  return number >= 0 && number <= kMost ? number : 0;
 }
 
 std::optional<RecordedStep> step_of(std::string_view line) {
@@ -36,7 +39,7 @@ std::optional<RecordedStep> step_of(std::string_view line) {
                     .exposed_comm_s = number_at(json, "exposed_comm_s"),
                     .blocked_s = number_at(json, "ckpt_blocked_s"),
                     .saved_bytes = static_cast<int64_t>(number_at(json, "ckpt_bytes"))};
-  if (step.step < 1 || !(step.step_s > 0)) return std::nullopt;
+  if (step.step < 1 || step.step_s < kLeast_s) return std::nullopt;
   return step;
 }
 

@@ -2,6 +2,7 @@
 #include "plan/compare/step_totals.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -78,6 +79,7 @@ class Moves {
 }  // namespace
 
 std::vector<RankEvents> read_trace(const std::string& text) {
+  constexpr double kLongest_s = 1e9;
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("traceEvents") || !json["traceEvents"].is_array()) return {};
   std::map<int32_t, RankEvents> ranks;
@@ -89,11 +91,12 @@ std::vector<RankEvents> read_trace(const std::string& text) {
       if (event.at("name") == "thread_name")
         rows[{rank, event.at("tid").get<int64_t>()}] = event.at("args").at("name").get<std::string>();
       if (phase != "X") continue;
-      const double start_s = event.at("ts").get<double>() / 1e6;
+      const double start_s = event.at("ts").get<double>() / 1e6, dur_s = event.at("dur").get<double>() / 1e6;
+      if (!(dur_s >= 0 && dur_s <= kLongest_s && std::abs(start_s) <= kLongest_s)) return {};
+      const auto row = rows.find({rank, event.at("tid").get<int64_t>()});
+      if (row == rows.end()) return {};
       RankEvents& events = ranks.try_emplace(rank, RankEvents{.rank = rank}).first->second;
-      events.events.push_back({rows[{rank, event.at("tid").get<int64_t>()}],
-                               event.at("name").get<std::string>(), start_s,
-                               start_s + event.at("dur").get<double>() / 1e6});
+      events.events.push_back({row->second, event.at("name").get<std::string>(), start_s, start_s + dur_s});
     }
   } catch (const nlohmann::json::exception&) {
     return {};
