@@ -76,6 +76,8 @@ int run_plan(const Options& options, const Hardware& hardware) {
   std::vector<Fix> fixes;
   if (!plan.fits())
     fixes = nearest_fits(plan, {.more_devices = !options.cluster.nodes, .threads = thread_count({})});
+  if (!plan.fits() && fixes.empty() && options.cluster.nodes)
+    fixes = nearest_fits(plan, {.more_devices = true, .threads = thread_count({})});
   const std::optional<Answer> cost = cost_of(options, plan);
   put(options.form == AnswerForm::json
           ? plan_json(plan, fixes, cost)
@@ -158,7 +160,7 @@ void add_plan(CLI::App& app, Action& action) {
   add_json(*command, options->form);
   add_overrides(*command, options->overrides);
   command->footer(
-      "Exit code 2 says that it does not fit.\n"
+      "Exit code 2: it does not fit, or what was asked is a mistake.\n"
       "Example: trireme plan configs/qwen3-0.6b.toml --cluster h100-sxm --nodes 1 --search --write "
       "best.toml");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -140,6 +140,9 @@ int run(const Options& options) {
   input.cluster = choose_cluster(options.cluster, hardware, ranks);
   input.programs = pipeline_programs(spec, compile_options(spec, input.cluster));
   input.disturbance = all_of(causes);
+  if (input.disturbance.between_slower != 1 && input.cluster.nodes == 1)
+    fail_user("--link between: all {} ranks are on one node of {}; give --nodes 2 or more, or --link inside:",
+              ranks, hardware.name);
   const StepSimulation step = simulate_step(input);
   print_step(spec, input.cluster, step);
   std::fputs(draw(input, step,

@@ -61,6 +61,15 @@ BufferId TimelineBuilder::buffer(const std::string& name, BufferClass cls, int64
 
 // The block's code with the weights and packed forms of now, and the lane's accumulators: a new unit only
 // where there is none like it.
+// Weights that are fetched for each micro-batch make a unit of each.
+static size_t hash_of(const std::vector<Location>& bound) {
+  size_t hash = 0;
+  for (const Location& at : bound)
+    hash = hash * 0x9e3779b97f4a7c15u + static_cast<size_t>(at.buffer.index) * 31 +
+           static_cast<size_t>(at.offset);
+  return hash;
+}
+
 UnitId TimelineBuilder::unit_of(size_t b, int64_t lane) {
   const ChainBlock& block = (*chain_)[b];
   const Code& code = program_.code(block.code);
@@ -80,11 +89,14 @@ UnitId TimelineBuilder::unit_of(size_t b, int64_t lane) {
   for (const Op& op : code.prepare)
     for (size_t o = 0; packed_[b] && o < op.outputs.size(); ++o)
       unit.bound[static_cast<size_t>(op.outputs[o].index)] = prepared_location(block, op, o);
-  for (const UnitId id : units_[b])
-    if (program_.unit(id) == unit) return id;
-  units_[b].push_back(UnitId(static_cast<int64_t>(program_.units.size())));
+  const size_t key = hash_of(unit.bound);
+  const auto [first, last] = units_[b].equal_range(key);
+  for (auto known = first; known != last; ++known)
+    if (program_.unit(known->second) == unit) return known->second;
+  const auto id = UnitId(static_cast<int64_t>(program_.units.size()));
+  units_[b].emplace(key, id);
   program_.units.push_back(std::move(unit));
-  return units_[b].back();
+  return id;
 }
 
 UnitId TimelineBuilder::add_unit(std::string name, Code code,

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -146,7 +147,7 @@ class TimelineBuilder {
   std::vector<bool> packed_;                                      // by block: its prepared values are there
   std::map<std::string, Location> caches_;                        // by block and value: KV caches
   std::map<std::string, CodeId> group_codes_;                     // by code name
-  std::vector<std::vector<UnitId>> units_;                        // by block of the chain
+  std::vector<std::unordered_multimap<size_t, UnitId>> units_;    // by block of the chain and what is bound
   std::vector<MicroBatch> micro_batches_;
   std::vector<Sums> sums_;          // by slot
   std::vector<size_t> slot_of_;     // by group: what holds its whole gradient in the end

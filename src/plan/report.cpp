@@ -9,6 +9,7 @@
 #include "plan/calculators/worked.h"
 #include "plan/changes.h"
 #include "plan/quantities.h"
+#include "plan/reasons.h"
 
 namespace trireme {
 namespace {
@@ -26,6 +27,7 @@ std::string heading(const Plan& plan) {
       fmt::format("{}: {} parameters on {} of {}, {} ({})\n", spec.run.name, grouped(plan.parameters),
                   counted(plan.devices, device_noun(cluster)), counted(cluster.nodes, "node"),
                   cluster.hardware->name, cluster.hardware->device);
+  if (!plan.fits()) text += shortage_text(outcome_of(plan)) + "\n";
   text += assumptions_text(*cluster.hardware);
   text += fmt::format("layout: {}, {}\n", counted(all_ranks(spec), "rank"), text_of(layout_of(spec)));
   if (cluster.hardware->kind == DeviceClass::gpu && plan.devices > all_ranks(spec))
@@ -110,10 +112,21 @@ std::string_view time_meaning(TimePart part) {
   }
 }
 
+// Whose kernels the times are those of, where that is not ours.
+std::string software_text(const Hardware& hardware) {
+  if (hardware.kind == DeviceClass::cpu || hardware.kernels.unfused <= 1) return "";
+  return fmt::format(
+      "  as software that moves {} times the bytes of fused kernels between products (kernels.unfused); "
+      "fused by "
+      "hand:\n  --assume kernels.unfused=1\n",
+      hardware.kernels.unfused);
+}
+
 std::string time_text(const Plan& plan) {
   const SimRank& busiest = plan.step.busiest();
   std::string text =
-      fmt::format("\ntime of a step: {}, as rank {} spends it\n", seconds_text(plan.step_s()), busiest.rank);
+      fmt::format("\ntime of a step{}: {}, as rank {} spends it\n", plan.fits() ? "" : ", if it did fit",
+                  seconds_text(plan.step_s()), busiest.rank);
   text += fmt::format("  {:<14} {:>12} {:>8}\n", "part", "time", "share");
   for (int i = 0; i < kTimeParts; ++i) {
     const auto part = static_cast<TimePart>(i);
@@ -122,7 +135,7 @@ std::string time_text(const Plan& plan) {
     text += fmt::format("  {:<14} {:>12} {:>8}   {}\n", name_of(part), seconds_text(s),
                         fmt::format("{:.1f} %", 100 * s / plan.step_s()), time_meaning(part));
   }
-  return text;
+  return text + software_text(*plan.cluster.hardware);
 }
 
 std::string speed_text(const Plan& plan) {
@@ -138,9 +151,10 @@ std::string speed_text(const Plan& plan) {
       "lets\n"
       "      through, over the same peak\n",
       as_percent(plan.mfu()), as_percent(plan.hfu()));
-  text += fmt::format("run: {} steps, {:.4g} tokens: {:.4g} hours, {:.4g} {}-hours\n",
-                      grouped(plan.spec.run.steps), plan.run_tokens(), plan.run_hours(), plan.device_hours(),
-                      plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "GPU");
+  text += fmt::format(
+      "run: {} steps, {:.4g} tokens: {:.4g} hours, {:.4g} {}-hours, without evaluation, saves and failures\n",
+      grouped(plan.spec.run.steps), plan.run_tokens(), plan.run_hours(), plan.device_hours(),
+      plan.cluster.hardware->kind == DeviceClass::cpu ? "core" : "GPU");
   return text;
 }
 
@@ -152,14 +166,19 @@ std::string plan_text(const Plan& plan) {
 
 std::string fixes_text(const Plan& plan, const std::vector<Fix>& fixes) {
   if (plan.fits()) return "";
+  std::string text;
+  if (const int64_t staging = plan.fullest().part(MemoryPart::staging); staging > 0)
+    text += fmt::format("\ncheckpoint.async = false would leave out the staging copy, {}{}\n",
+                        bytes_text(staging), staging >= plan.missing_bytes() ? ": it fits then" : "");
   if (fixes.empty())
-    return "\nno change of its layout makes it fit; take devices with more memory, or a smaller model\n";
-  std::string text =
-      "\nchanges that fit, the fastest first; speed is for each device, against the plan above\n";
+    return text +
+           "\nno change of its layout makes it fit; take devices with more memory, or a smaller model\n";
+  text += "\nchanges that fit, the fastest first; speed is for each device, against the plan above\n";
   for (const Fix& fix : fixes)
     text += fmt::format(
-        "  {:>8}  {:>10}  {}{}\n", change_percent(fix.speed), bytes_text(fix.outcome.fullest.total_bytes()),
-        change_text(layout_of(plan.spec), fix.outcome.layout),
+        "  {:>8}  {:>12}  {:>10}  {}{}\n", change_percent(fix.speed),
+        fmt::format("{} tok/s", grouped(static_cast<int64_t>(fix.outcome.tokens_per_s))),
+        bytes_text(fix.outcome.fullest.total_bytes()), change_text(layout_of(plan.spec), fix.outcome.layout),
         fix.outcome.devices == plan.devices ? "" : fmt::format(" ({} devices)", fix.outcome.devices));
   return text;
 }

@@ -66,8 +66,12 @@ std::string search_text(const SearchResult& result, const RunSpec& base, const C
     if (!result.tried.empty())
       text += fmt::format("; the nearest, {}: {}", text_of(result.tried[0].layout),
                           shortage_text(result.tried[0]));
+    text += "; take more nodes or ranks, or devices with more memory";
+    if (base.checkpoint.async) text += ", or leave out the staging copy: checkpoint.async = false";
     return text + "\n";
   }
+  text += fmt::format("a rank has {} for all; the first is the simplest within 1 % of the fastest\n",
+                      bytes_text(cluster.share.memory_bytes + cluster.hardware->overhead_bytes));
   text += best_text(result);
   text += "\nfrom the simplest up, the best of each kind (-> where it was worth the step)\n";
   text += reasons_text(steps_up(result, cluster.hardware->devices_per_node));
