@@ -1,5 +1,6 @@
 // `trireme calibrate`: measures this machine and writes it as a hardware file.
 #include "calibrate/calibrate.h"
+#include "calibrate/disturbed.h"
 
 #include <fmt/chrono.h>
 #include <unistd.h>
@@ -61,6 +62,12 @@ int run(const Options& options) {
       calibrating.progress ? "\n" : "", options.out, hardware.devices_per_node,
       1e-9 * hardware.peak_of(PeakType::fp32), 1e-9 * hardware.peak_of(PeakType::bf16),
       1e-9 * hardware.memory_bytes_per_s, hardware.ops.size() + hardware.comms.size(), seconds_now() - start);
+  if (const ThreadedPoints points = threaded_points(hardware);
+      static_cast<double>(points.slower) > kDisturbedPart * static_cast<double>(points.all))
+    fmt::print(stderr,
+               "{} of {} sizes took more than twice as long on several threads as on one: something else ran "
+               "meanwhile. On a quiet machine: trireme calibrate --earlier {} --out ANOTHER\n",
+               points.slower, points.all, options.out);
   return 0;
 }
 

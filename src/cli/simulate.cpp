@@ -1,6 +1,8 @@
 // `trireme simulate`: a training step on machines that need not be there.
 #include "sim/simulate.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -10,13 +12,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/answer_output.h"
 #include "cli/cluster_choice.h"
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/overrides.h"
-#include "hardware/assumptions.h"
+#include "cli/simulated.h"
 #include "plan/calculators/worked.h"
-#include "plan/quantities.h"
 #include "sim/disturbances.h"
 #include "sim/draw.h"
 #include "sim/failures.h"
@@ -34,9 +36,9 @@ struct Options {
   double restart_s = 300;
   int64_t width = 100;
   std::optional<int64_t> ranks;
+  AnswerForm form = AnswerForm::text;
 };
 
-constexpr double kNever_s = 1e12;                         // longer than 30,000 years
 constexpr double kLeastSlower = 1e-6, kMostSlower = 1e6;  // of links, all causes together
 
 // What of it is one cause, with its words: each is simulated alone, and then all at once.
@@ -70,62 +72,36 @@ Disturbance all_of(const std::vector<Cause>& causes) {
   return all;
 }
 
-void print_step(const RunSpec& spec, const Cluster& cluster, const StepSimulation& step) {
-  const StepRates rates = rates_of(spec, cluster, step.step_s);
-  const int64_t ranks = all_ranks(spec);
-  fmt::print("{} on {} of {}, {} per node\n", counted(ranks, "rank"), counted(cluster.nodes, "node"),
-             cluster.hardware->name, cluster.share.ranks_per_node);
-  std::fputs(assumptions_text(*cluster.hardware).c_str(), stdout);
-  fmt::print("step {:.4g} s, {:.0f} tokens/s", step.step_s, rates.tokens_per_s);
-  if (rates.mfu > 0) fmt::print(", MFU {:.1f} %", 100 * rates.mfu);
-  fmt::print("\n\n");
-}
-
-void print_cost(const std::string& cause, double step_s, double plain_s) {
-  fmt::print("{:<28} step {:.4g} s, undisturbed {:.4g} s: {:+.1f} %\n", cause, step_s, plain_s,
-             100 * (step_s / plain_s - 1));
-}
-
-void print_causes(SimulationInput input, const std::vector<Cause>& causes, double all_s) {
+void find_causes(Simulated& found, SimulationInput input, const std::vector<Cause>& causes, double all_s) {
   if (causes.empty()) return;
   input.disturbance = {};
-  const double plain_s = simulate_step(input).step_s;
-  std::printf("\n");
+  found.undisturbed_s = simulate_step(input).step_s;
   for (const Cause& cause : causes) {
     input.disturbance = cause.disturbance;
-    print_cost(cause.text, causes.size() == 1 ? all_s : simulate_step(input).step_s, plain_s);
+    found.causes.push_back({cause.text, causes.size() == 1 ? all_s : simulate_step(input).step_s});
   }
-  if (causes.size() > 1) print_cost("all at once", all_s, plain_s);
 }
 
-void print_run(const char* what, const RunTime& time) {
-  fmt::print(
-      "{:<28} {:.2f} h: steps {:.2f}, saves {:.2f}, done again {:.2f}, restarts {:.2f}; goodput {:.1f} %\n",
-      what, time.total_s() / kHour_s, time.steps_s / kHour_s, time.saves_s / kHour_s, time.lost_s / kHour_s,
-      time.restarts_s / kHour_s, 100 * time.goodput());
-}
-
-void print_failures(const Options& options, const RunSpec& spec, const std::vector<RunFailure>& failures,
-                    const RunShape& run) {
+void find_failures(Simulated& found, const Options& options, const std::vector<RunFailure>& failures,
+                   const RunShape& run) {
   if (failures.empty() && !options.mtbf_hours) return;
-  std::printf("\n");
-  if (run.committed_s == 0)
-    std::printf("saves take no time here: the hardware file has no rate to where checkpoints lie\n");
-  print_run("no failures", time_of_run(run));
-  if (!failures.empty())
-    print_run(failures.size() == 1 ? "with the failure" : "with the failures", time_of_run(run, failures));
+  found.saves_are_free = run.committed_s == 0;
+  found.no_failures = time_of_run(run);
+  found.failures = failures.size();
+  if (!failures.empty()) found.with_failures = time_of_run(run, failures);
   if (!options.mtbf_hours) return;
-  const double ranks = static_cast<double>(all_ranks(spec));
-  const double expected_s = expected_run_s(run, {*options.mtbf_hours * kHour_s / ranks, options.restart_s});
-  const std::string cause =
-      fmt::format("{:<28} one failure per {:.4g} h of all ranks",
-                  fmt::format("--mtbf {}", *options.mtbf_hours), *options.mtbf_hours / ranks);
-  if (expected_s > kNever_s)
-    fmt::print("{}: the run never ends, for failures come faster than it gets from one save to the next\n",
-               cause);
-  else
-    fmt::print("{}: {:.2f} h expected; goodput {:.1f} %\n", cause, expected_s / kHour_s,
-               100 * time_of_run(run).steps_s / expected_s);
+  const double mtbf_s = *options.mtbf_hours * kHour_s / static_cast<double>(found.ranks);
+  const double total_s = expected_run_s(run, {mtbf_s, options.restart_s});
+  found.expected = {*options.mtbf_hours, total_s, found.no_failures->steps_s / total_s};
+}
+
+std::string report(const Options& options, const Simulated& found, const SimulationInput& input,
+                   const StepSimulation& step) {
+  const std::string drawing = draw(input, step,
+                                   {.columns = static_cast<size_t>(options.width),
+                                    .paint = options.color == "always" ? Paint::colors : Paint::plain});
+  return step_text(found, input.cluster, step) + drawing + "\n" + rank_table(input, step) +
+         costs_text(found, step);
 }
 
 int run(const Options& options) {
@@ -144,18 +120,16 @@ int run(const Options& options) {
     fail_user("--link between: all {} ranks are on one node of {}; give --nodes 2 or more, or --link inside:",
               ranks, hardware.name);
   const StepSimulation step = simulate_step(input);
-  print_step(spec, input.cluster, step);
-  std::fputs(draw(input, step,
-                  {.columns = static_cast<size_t>(options.width),
-                   .paint = options.color == "always" ? Paint::colors : Paint::plain})
-                 .c_str(),
+  Simulated found{.ranks = ranks, .rates = rates_of(spec, input.cluster, step.step_s)};
+  find_causes(found, input, causes, step.step_s);
+  find_failures(found, options, failures, shape_of_run(spec, input.programs, input.cluster, step.step_s));
+  std::fputs(options.form == AnswerForm::json ? to_json(found, input, step).c_str()
+                                              : report(options, found, input, step).c_str(),
              stdout);
-  fmt::print("\n{}", rank_table(input, step));
-  print_causes(input, causes, step.step_s);
-  print_failures(options, spec, failures, shape_of_run(spec, input.programs, input.cluster, step.step_s));
   if (!options.trace.empty()) {
     write_trace(options.trace, input, step);
-    fmt::print("\nthe trace is in {}: open it at ui.perfetto.dev\n", options.trace);
+    fmt::print(options.form == AnswerForm::json ? stderr : stdout,
+               "\nthe trace is in {}: open it at ui.perfetto.dev\n", options.trace);
   }
   std::fflush(stdout);
   fmt::print(stderr, "simulated in {:.2f} s; ranks: {}, of which {} differ\n", seconds_now() - start, ranks,
@@ -190,6 +164,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--color", options->color, "of the drawing: always, never")
       ->capture_default_str()
       ->check(CLI::IsMember({"always", "never"}));
+  add_json(*command, options->form);
   add_overrides(*command, options->overrides);
   add_ranks(*command, options->ranks);
   command->footer("Example: trireme simulate configs/gpt2-124m.toml --cluster h100-sxm --trace step.json");

@@ -60,8 +60,20 @@ TEST(Plan, EndsWithTwoWhereARunDoesNotFit) {
   const Outcome outcome = tiny.run(plan_arguments(
       {"--set", "model.layers=16", "--set", "model.width=4096", "--set", "model.heads=32"}, "h100-sxm"));
   EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.out.find("\ndoes not fit: "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("too many"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("changes that fit"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("checkpoint.async = false would leave out"), std::string::npos) << outcome.out;
+}
+
+TEST(Plan, LooksAtMoreNodesWhereTheGivenAreTooFew) {
+  const TinyRun tiny;
+  const Outcome outcome = tiny.run(plan_arguments(
+      {"--nodes", "1", "--ranks", "1", "--set", "model.layers=32", "--set", "model.width=8192", "--set",
+       "model.heads=64", "--set", "data.seq_len=64", "--set", "checkpoint.async=false"},
+      "l4"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.out.find(" devices)\n"), std::string::npos) << outcome.out;
 }
 
 TEST(Plan, WritesALayoutThatTrains) {

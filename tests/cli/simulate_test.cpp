@@ -145,6 +145,30 @@ TEST_F(Simulate, FailuresShowWhatTheRunThenTakes) {
   EXPECT_THAT(outcome.out, HasSubstr("one failure per 15.62 h of all ranks: "));
 }
 
+TEST_F(Simulate, ForMachines) {
+  const Outcome outcome = run({"--json", "--slow", "rank=20:1.5x", "--link", "between:0.1x", "--fail",
+                               "step=1500:restart=3600s", "--mtbf", "1e-3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["ranks"], 64);
+  EXPECT_EQ(json["cluster"]["nodes"], 8);
+  double stands_for = 0;
+  for (const auto& rank : json["each"]) {
+    stands_for += rank["stands_for"].get<double>();
+    double sum_s = 0;
+    for (const auto& [part, seconds] : rank["parts_s"].items()) sum_s += seconds.get<double>();
+    EXPECT_NEAR(sum_s, json["step_s"].get<double>(), 1e-9);
+  }
+  EXPECT_EQ(stands_for, 64);
+  ASSERT_EQ(json["causes"].size(), 2U);
+  EXPECT_EQ(json["causes"][0]["cause"], "--slow rank=20:1.5x");
+  EXPECT_GT(json["causes"][0]["step_s"], json["undisturbed_step_s"]);
+  EXPECT_GT(json["step_s"], json["causes"][1]["step_s"]);
+  EXPECT_EQ(json["with_failures"]["restarts_s"], 3600);
+  EXPECT_EQ(json["no_failures"]["lost_s"], 0);
+  EXPECT_TRUE(json["expected"]["total_s"].is_null());  // it never ends
+}
+
 TEST_F(Simulate, BadInputIsRefused) {
   const auto refusal = [&](const Arguments& more) {
     const Outcome outcome = run(more);
@@ -155,6 +179,8 @@ TEST_F(Simulate, BadInputIsRefused) {
               HasSubstr("rank 64 is none of the run's 64, which are 0 to 63"));
   EXPECT_THAT(refusal({"--slow", "rank=1:0x"}), HasSubstr("the factor 0x must be from"));
   EXPECT_THAT(refusal({"--link", "outside:2x"}), HasSubstr("links inside a node and between nodes"));
+  EXPECT_THAT(refusal({"--link", "between:0.5x", "--ranks", "8"}),
+              HasSubstr("all 8 ranks are on one node of h100-sxm; give --nodes 2 or more"));
   EXPECT_THAT(refusal({"--fail", "step=2001"}), HasSubstr("which are 1 to 2000 (run.steps)"));
   EXPECT_THAT(refusal({"--nodes", "0"}), HasSubstr("0 must be from 1"));
   EXPECT_THAT(refusal({"--nodes", "7"}), HasSubstr("64"));
