@@ -52,6 +52,13 @@ std::string peak_time(const Plan& plan, const RankMemory& memory) {
   return "";
 }
 
+// Though ZeRO 2 and 3 would cut them.
+bool keeps_gradients_whole(const RunSpec& spec) {
+  const ParallelSpec& p = spec.parallel;
+  return p.zero >= 2 && p.dp_shard * p.cp > 1 && micro_batches_per_step(spec) > 1 &&
+         !p.reduce_each_micro_batch;
+}
+
 std::string memory_text(const Plan& plan) {
   const RankMemory& fullest = plan.fullest();
   std::string text = fmt::format("\nmemory of {}\n",
@@ -65,7 +72,11 @@ std::string memory_text(const Plan& plan) {
   };
   for (int i = 0; i < kMemoryParts; ++i) {
     const auto part = static_cast<MemoryPart>(i);
-    if (fullest.part(part) != 0) row(name_of(part), fullest.part(part), meaning_of(part));
+    if (fullest.part(part) == 0) continue;
+    const bool whole = part == MemoryPart::gradients && keeps_gradients_whole(plan.spec);
+    row(name_of(part), fullest.part(part),
+        whole ? "whole sums of all micro-batches; parallel.reduce_each_micro_batch = true cuts them"
+              : meaning_of(part));
   }
   row("total", fullest.total_bytes(), "");
   const int64_t overhead = fullest.part(MemoryPart::overhead);

@@ -70,12 +70,18 @@ int add_totals(const FitNumbers& input, double activations, Answer& answer) {
   return first;
 }
 
+constexpr int kGradientsCut = 2;  // the first stage that divides them
+
 // A sentence: what fits, or what would.
 std::string verdict(const FitNumbers& input, double activations, int first) {
   const std::string what =
       input.shape ? "" : " (activations are not counted: give --seq, --micro, --width, --layers and --heads)";
   if (first == 0) return fmt::format("Fits as it is, with nothing divided{}.", what);
-  if (first < kZeroStages) return fmt::format("Fits from ZeRO {} on{}.", first, what);
+  if (first < kZeroStages)
+    return fmt::format("Fits from ZeRO {} on{}{}.", first, what,
+                       first < kGradientsCut ? ""
+                                             : "; of several micro-batches a step, with "
+                                               "parallel.reduce_each_micro_batch = true");
   if (input.memory->of_node)
     return fmt::format("Does not fit at any stage{}; the ranks of a node share its memory: use more nodes.",
                        what);

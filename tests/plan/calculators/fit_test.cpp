@@ -29,7 +29,9 @@ TEST(FitNumbers, SevenBOnEightDevices) {
   EXPECT_EQ(find_result(answer, "published_zero2_per_parameter")->shown, "3.75 B, 4.3x less");
   EXPECT_EQ(find_result(answer, "published_zero3_per_parameter")->shown, "2 B, 8.0x less");
   EXPECT_NEAR(value_of(answer, "total_zero2"), 28e9 + 36.5e9, 0.1e9);
-  EXPECT_EQ(answer.notes.front(), "Fits from ZeRO 2 on.");
+  EXPECT_EQ(
+      answer.notes.front(),
+      "Fits from ZeRO 2 on; of several micro-batches a step, with parallel.reduce_each_micro_batch = true.");
 }
 
 TEST(FitNumbers, TensorParallelRanksShareTheParameters) {
@@ -60,7 +62,9 @@ TEST(FitNumbers, SaysWhatWouldFit) {
   EXPECT_TRUE(fit_numbers(input).notes.front().starts_with(
       "Does not fit: the activations alone are 36.5 GB of 30 GB; recompute (all of it: 2.1 GB)"));
   input.saved = Saved::inputs;
-  EXPECT_EQ(fit_numbers(input).notes.front(), "Fits from ZeRO 3 on.");
+  EXPECT_EQ(
+      fit_numbers(input).notes.front(),
+      "Fits from ZeRO 3 on; of several micro-batches a step, with parallel.reduce_each_micro_batch = true.");
 }
 
 TEST(FitConfig, IsWhatTheProgramAllocates) {
