@@ -2,21 +2,36 @@
 #include "plan/block_prices.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/error.h"
 #include "compile/compile.h"
 #include "compile/flops_report.h"
+#include "model/model.h"
 #include "ops/op.h"
 #include "sim/simulate.h"
 
 namespace trireme {
 namespace {
 
-// The same blocks with as little as can be around them: the data-parallel ranks that hold the experts, and
-// two stages where the backward is to be split.
+// As many of the first layers as have one of every kind.
+int64_t layers_of_all_kinds(const ModelSpec& model) {
+  std::array<bool, 2> seen{}, all{};
+  const auto note = [&](std::array<bool, 2>& kinds, int64_t layer) {
+    kinds[static_cast<size_t>(layer_kind(model, layer))] = true;
+  };
+  for (int64_t layer = 0; layer < model.layers; ++layer) note(all, layer);
+  int64_t layers = 0;
+  while (seen != all) note(seen, layers++);
+  return std::max(layers, std::min(model.layers, model.moe.first_dense + 1));
+}
+
+// The same kinds of blocks with as little as can be around them: the data-parallel ranks that hold the
+// experts, and two stages where the backward is to be split.
 RunSpec alone(const RunSpec& base, const Layout& layout, BackwardForm form) {
   RunSpec spec = base;
+  spec.model.layers = layers_of_all_kinds(base.model);
   spec.parallel = layout.parallel;
   spec.parallel.pp = form == BackwardForm::split ? 2 : 1;
   spec.parallel.schedule = PipelineSchedule::zb_h1;
@@ -147,6 +162,19 @@ class Reading {
   BlockPrices out_;
 };
 
+// Layers of a kind cost the same.
+std::vector<BlockPrice> all_blocks(const std::vector<BlockPrice>& priced, int64_t priced_layers,
+                                   const ModelSpec& model) {
+  std::vector<BlockPrice> blocks = {priced.front()};
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    int64_t like = 0;
+    while (layer_kind(model, like) != layer_kind(model, layer)) ++like;
+    blocks.push_back(priced[static_cast<size_t>(1 + like)]);
+  }
+  blocks.insert(blocks.end(), priced.begin() + static_cast<std::ptrdiff_t>(1 + priced_layers), priced.end());
+  return blocks;
+}
+
 }  // namespace
 
 BlockPrices price_blocks(const RunSpec& base, const Layout& layout, const Cluster& cluster) {
@@ -158,7 +186,9 @@ BlockPrices price_blocks(const RunSpec& base, const Layout& layout, const Cluste
     const RunSpec split = alone(base, layout, BackwardForm::split);
     reading.add_split(compile(split, compile_options(split, cluster)).program);
   }
-  return reading.take();
+  BlockPrices prices = reading.take();
+  prices.blocks = all_blocks(prices.blocks, spec.model.layers, base.model);
+  return prices;
 }
 
 }  // namespace trireme
