@@ -23,7 +23,8 @@ constexpr double kHopeless = 1.1;  // of the best step: a guess beyond that is n
 constexpr size_t kAlike = 3;       // tried layouts that differ in schedule, zero and recompute alone
 constexpr size_t kOfEachRung = 2;
 constexpr size_t kSmallest = 16;  // that are tried when nothing else fits
-constexpr int kRounds = 3;        // of steps from the best to a better one beside it
+constexpr int64_t kWhatever = std::numeric_limits<int64_t>::max();
+constexpr int kRounds = 3;  // of steps from the best to a better one beside it
 
 struct Guessed {
   Layout layout;
@@ -51,12 +52,12 @@ class Search {
       guess(across_nodes);
       try_fastest();
       try_rungs();
-      if (!any_fits()) take(outcomes(smallest()));
+      if (!any_fits()) take(outcomes(smallest(), options_.most_work / 2));
     }
     sort();
     for (int round = 0; round < kRounds && result_.winner() != nullptr; ++round) {
       const Layout winner = result_.winner()->layout;
-      result_.around = outcomes(neighbours(winner));
+      result_.around = outcomes(neighbours(winner), options_.most_work);
       take(result_.around);
       sort();
       if (text_of(result_.winner()->layout) == text_of(winner)) break;
@@ -136,10 +137,10 @@ class Search {
       work += work_of(base_, one.layout);
       batch.push_back(one.layout);
       if (batch.size() < 4 * static_cast<size_t>(options_.threads)) continue;
-      take(outcomes(batch));
+      take(outcomes(batch, kWhatever));
       batch.clear();
     }
-    take(outcomes(batch));
+    take(outcomes(batch, kWhatever));
   }
 
   // The same layout with a lower zero, or summing less often, has been seen to fit: cutting more makes
@@ -181,7 +182,7 @@ class Search {
         const Guessed* least = room > 0 ? nullptr : smallest_of(rung);
         if (least != nullptr) more.push_back(least->layout);
       }
-      take(outcomes(more));
+      take(outcomes(more, options_.most_work / 4));
     }
   }
 
@@ -205,10 +206,18 @@ class Search {
     return found;
   }
 
-  std::vector<Outcome> outcomes(const std::vector<Layout>& layouts) const {
+  // Of the layouts, from the first on, those that so much work is enough for; of the first in any case.
+  std::vector<Outcome> outcomes(const std::vector<Layout>& layouts, int64_t most_work) const {
+    std::vector<Layout> chosen;
+    for (const Layout& layout : layouts) {
+      const int64_t work = work_of(base_, layout);
+      if (!chosen.empty() && work > most_work) continue;
+      most_work -= work;
+      chosen.push_back(layout);
+    }
     std::vector<Outcome> found;
     for (std::optional<Outcome>& outcome :
-         try_layouts(base_, layouts, hardware_, options_.nodes, options_.threads))
+         try_layouts(base_, chosen, hardware_, options_.nodes, options_.threads))
       if (outcome && ranks_of(outcome->layout) == options_.ranks) found.push_back(std::move(*outcome));
     return found;
   }
