@@ -1,6 +1,5 @@
 // `trireme calibrate`: measures this machine and writes it as a hardware file.
 #include "calibrate/calibrate.h"
-#include "calibrate/disturbed.h"
 
 #include <fmt/chrono.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "calibrate/disturbed.h"
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "exchange/staged_path.h"

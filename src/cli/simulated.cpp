@@ -7,6 +7,7 @@
 
 #include "hardware/assumptions.h"
 #include "plan/calculators/worked.h"
+#include "plan/json_parts.h"
 #include "plan/quantities.h"
 #include "sim/activations.h"
 
@@ -43,15 +44,10 @@ Json run_json(const RunTime& time) {
 }
 
 Json rank_json(const SimulationInput& input, const SimRank& rank) {
-  Json parts;
-  for (int p = 0; p < kTimeParts; ++p) {
-    const auto part = static_cast<TimePart>(p);
-    parts[std::string(name_of(part))] = rank.part(part);
-  }
   const ActivationPeak peak = activation_peak(input.programs[rank.program], timeline_of(input, rank.program));
   return {{"rank", rank.rank},
           {"stands_for", rank.stands_for},
-          {"parts_s", std::move(parts)},
+          {"parts_s", times_json(rank.parts)},
           {"micro_batches_in_flight", peak.micro_batches},
           {"activation_bytes", peak.bytes}};
 }
@@ -86,11 +82,7 @@ std::string costs_text(const Simulated& found, const StepSimulation& step) {
 }
 
 std::string to_json(const Simulated& found, const SimulationInput& input, const StepSimulation& step) {
-  const Cluster& cluster = input.cluster;
-  Json json = {{"cluster",
-                {{"hardware", cluster.hardware->name},
-                 {"assumed", cluster.hardware->assumed},
-                 {"nodes", cluster.nodes}}},
+  Json json = {{"cluster", cluster_json(input.cluster)},
                {"ranks", found.ranks},
                {"step_s", step.step_s},
                {"tokens_per_s", found.rates.tokens_per_s},

@@ -12,6 +12,19 @@
 
 namespace trireme {
 
+namespace {
+
+// Weights that are fetched for each micro-batch make a unit of each.
+size_t hash_of(const std::vector<Location>& bound) {
+  size_t hash = 0;
+  for (const Location& at : bound)
+    hash = hash * 0x9e3779b97f4a7c15u + static_cast<size_t>(at.buffer.index) * 31 +
+           static_cast<size_t>(at.offset);
+  return hash;
+}
+
+}  // namespace
+
 TimelineBuilder::TimelineBuilder(Program& program, const std::vector<GroupPlan>& groups, const Chain& chain,
                                  const RankPlan& plan)
     : program_(program),
@@ -61,15 +74,6 @@ BufferId TimelineBuilder::buffer(const std::string& name, BufferClass cls, int64
 
 // The block's code with the weights and packed forms of now, and the lane's accumulators: a new unit only
 // where there is none like it.
-// Weights that are fetched for each micro-batch make a unit of each.
-static size_t hash_of(const std::vector<Location>& bound) {
-  size_t hash = 0;
-  for (const Location& at : bound)
-    hash = hash * 0x9e3779b97f4a7c15u + static_cast<size_t>(at.buffer.index) * 31 +
-           static_cast<size_t>(at.offset);
-  return hash;
-}
-
 UnitId TimelineBuilder::unit_of(size_t b, int64_t lane) {
   const ChainBlock& block = (*chain_)[b];
   const Code& code = program_.code(block.code);

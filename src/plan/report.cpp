@@ -56,7 +56,7 @@ std::string peak_time(const Plan& plan, const RankMemory& memory) {
 bool keeps_gradients_whole(const RunSpec& spec) {
   const ParallelSpec& p = spec.parallel;
   return p.zero >= 2 && p.dp_shard * p.cp > 1 && micro_batches_per_step(spec) > 1 &&
-         !p.reduce_each_micro_batch;
+         !sums_each_micro_batch(layout_of(spec));
 }
 
 std::string memory_text(const Plan& plan) {
@@ -127,9 +127,8 @@ std::string_view time_meaning(TimePart part) {
 std::string software_text(const Hardware& hardware) {
   if (hardware.kind == DeviceClass::cpu || hardware.kernels.unfused <= 1) return "";
   return fmt::format(
-      "  as software that moves {} times the bytes of fused kernels between products (kernels.unfused); "
-      "fused by "
-      "hand:\n  --assume kernels.unfused=1\n",
+      "  as software that moves {} times the bytes of fused kernels between products (kernels.unfused);\n"
+      "  fused by hand: --assume kernels.unfused=1\n",
       hardware.kernels.unfused);
 }
 
@@ -178,9 +177,13 @@ std::string plan_text(const Plan& plan) {
 std::string fixes_text(const Plan& plan, const std::vector<Fix>& fixes) {
   if (plan.fits()) return "";
   std::string text;
-  if (const int64_t staging = plan.fullest().part(MemoryPart::staging); staging > 0)
+  if (const int64_t staging = plan.fullest().part(MemoryPart::staging); staging > 0) {
+    const bool enough = std::ranges::all_of(plan.memory, [&](const RankMemory& rank) {
+      return rank.arena_bytes - rank.part(MemoryPart::staging) <= plan.room_bytes();
+    });
     text += fmt::format("\ncheckpoint.async = false would leave out the staging copy, {}{}\n",
-                        bytes_text(staging), staging >= plan.missing_bytes() ? ": it fits then" : "");
+                        bytes_text(staging), enough ? ": it fits then" : "");
+  }
   if (fixes.empty())
     return text +
            "\nno change of its layout makes it fit; take devices with more memory, or a smaller model\n";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/changes.h"
+#include "plan/json_parts.h"
 #include "plan/reasons.h"
 
 namespace trireme {
@@ -23,13 +24,6 @@ Json memory_of(const RankMemory& memory) {
       {"total_bytes", memory.total_bytes()},
       {"peak",
        {{"timeline", memory.peak.timeline}, {"action", memory.peak.action.index}, {"what", memory.when}}}};
-}
-
-Json times_of(const std::array<double, kTimeParts>& parts) {
-  Json times;
-  for (int i = 0; i < kTimeParts; ++i)
-    times[std::string(name_of(static_cast<TimePart>(i)))] = parts[static_cast<size_t>(i)];
-  return times;
 }
 
 Json layout_json(const Layout& layout) {
@@ -70,14 +64,6 @@ void add_settings(Json& json, const RunSpec& base, const Layout& layout) {
   json["remove"] = std::move(remove);
 }
 
-Json cluster_json(const Cluster& cluster) {
-  return {{"hardware", cluster.hardware->name},
-          {"assumed", cluster.hardware->assumed},
-          {"nodes", cluster.nodes},
-          {"devices", cluster.nodes * cluster.hardware->devices_per_node},
-          {"room_bytes", cluster.share.memory_bytes}};
-}
-
 Json outcome_json(const Outcome& outcome) {
   return {{"layout", layout_json(outcome.layout)},
           {"fits", outcome.fits()},
@@ -85,7 +71,7 @@ Json outcome_json(const Outcome& outcome) {
           {"devices", outcome.devices},
           {"memory", memory_of(outcome.fullest)},
           {"step_s", outcome.step_s},
-          {"parts_s", times_of(outcome.parts)},
+          {"parts_s", times_json(outcome.parts)},
           {"tokens_per_s", outcome.tokens_per_s},
           {"mfu", outcome.mfu},
           {"hfu", outcome.hfu}};
@@ -121,7 +107,7 @@ std::string plan_json(const Plan& plan, const std::vector<Fix>& fixes, const std
   for (const RankMemory& memory : plan.memory) json["memory"].push_back(memory_of(memory));
   json["step_s"] = plan.step_s();
   json["busiest_rank"] = plan.step.busiest().rank;
-  json["parts_s"] = times_of(plan.step.busiest().parts);
+  json["parts_s"] = times_json(plan.step.busiest().parts);
   json["tokens_per_step"] = tokens_per_step(plan.spec);
   json["tokens_per_s"] = plan.tokens_per_s();
   json["model_flops_per_step"] = plan.model_flops;

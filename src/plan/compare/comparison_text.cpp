@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/compare/compare.h"
+#include "plan/json_parts.h"
 #include "plan/quantities.h"
 
 namespace trireme {
@@ -67,10 +68,7 @@ std::string to_text(const Comparison& comparison) {
 }
 
 std::string to_json(const Comparison& comparison, const Cluster& cluster) {
-  nlohmann::ordered_json json = {{"cluster",
-                                  {{"hardware", cluster.hardware->name},
-                                   {"assumed", cluster.hardware->assumed},
-                                   {"nodes", cluster.nodes}}},
+  nlohmann::ordered_json json = {{"cluster", cluster_json(cluster)},
                                  {"groups", nlohmann::ordered_json::array()},
                                  {"off", nlohmann::ordered_json::array()}};
   for (const ComparedGroup& group : comparison.groups) {
